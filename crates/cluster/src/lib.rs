@@ -1,0 +1,3 @@
+//! A Kubernetes API server over a revisioned store.
+
+pub mod resource;

@@ -1,0 +1,142 @@
+//! What is wrong with one field of an object, in the words of Kubernetes' `field.Error`.
+
+use std::fmt;
+
+use crate::Value;
+
+/// The class of a field error; decides the cause's `reason` and how the message is put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldErrorKind {
+    /// `Required value`.
+    Required,
+    /// `Invalid value`.
+    Invalid,
+    /// `Unsupported value`; the detail lists the supported ones.
+    NotSupported,
+    /// `Duplicate value`.
+    Duplicate,
+    /// `Forbidden`.
+    Forbidden,
+    /// `Too long`.
+    TooLong,
+    /// `Too many`.
+    TooMany,
+    /// `Not found`.
+    NotFound,
+    /// `Internal error`.
+    Internal,
+    /// `Invalid value` with the reason `FieldValueTypeInvalid`.
+    TypeInvalid,
+}
+
+/// One thing wrong with one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// The class.
+    pub kind: FieldErrorKind,
+    /// The path: `spec.containers[0].image`.
+    pub field: String,
+    /// The offending value; shown for the classes that show one.
+    pub value: Option<Value>,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+impl FieldErrorKind {
+    /// The `reason` of the cause in a Status.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Required => "FieldValueRequired",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::NotFound => "FieldValueNotFound",
+            Self::Internal => "InternalError",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Required => "Required value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Duplicate => "Duplicate value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::NotFound => "Not found",
+            Self::Internal => "Internal error",
+        }
+    }
+}
+
+impl FieldError {
+    /// A required field is missing.
+    pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Required, field: field.into(), value: None, detail: detail.into() }
+    }
+
+    /// A value is not allowed.
+    pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self {
+            kind: FieldErrorKind::Invalid,
+            field: field.into(),
+            value: Some(value.into()),
+            detail: detail.into(),
+        }
+    }
+
+    /// A value of the wrong JSON type.
+    pub fn type_invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::TypeInvalid, ..Self::invalid(field, value, detail) }
+    }
+
+    /// A value outside an enumeration. `supported` is listed as given.
+    pub fn not_supported(field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) -> Self {
+        let quoted: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
+        Self {
+            kind: FieldErrorKind::NotSupported,
+            field: field.into(),
+            value: Some(value.into()),
+            detail: format!("supported values: {}", quoted.join(", ")),
+        }
+    }
+
+    /// The same value stands twice.
+    pub fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self { kind: FieldErrorKind::Duplicate, ..Self::invalid(field, value, "") }
+    }
+
+    /// The field may not be set or changed.
+    pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Forbidden, ..Self::required(field, detail) }
+    }
+
+    /// The cause's message: everything but the path.
+    pub fn message(&self) -> String {
+        let mut out = self.kind.words().to_string();
+        let shows_value = !matches!(
+            self.kind,
+            FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong | FieldErrorKind::Internal
+        );
+        if let (true, Some(value)) = (shows_value, &self.value) {
+            out.push_str(": ");
+            out.push_str(&value.to_string());
+        }
+        if !self.detail.is_empty() {
+            out.push_str(": ");
+            out.push_str(&self.detail);
+        }
+        out
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.message())
+    }
+}

@@ -1,0 +1,13 @@
+//! What a Kubernetes object is: kinds, names, selectors, patches, server-side apply, schemas.
+//!
+//! Everything here is a pure function of its arguments: no I/O, no clock, no randomness.
+
+pub mod field;
+pub mod kind;
+pub mod schema;
+pub mod status;
+
+/// An object, or any part of one. Maps are sorted, as the API server sends custom resources.
+pub type Value = serde_json::Value;
+/// A JSON object.
+pub type Map = serde_json::Map<String, Value>;

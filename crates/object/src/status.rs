@@ -1,0 +1,142 @@
+//! `Status`: how the API server says no.
+//!
+//! Every refusal in the workspace is one of these, with the code, reason and message a Kubernetes client expects.
+
+use serde_json::json;
+
+use crate::Value;
+use crate::field::FieldError;
+use crate::kind::{GroupResource, GroupVersionKind};
+
+/// A failed request, as a client sees it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Status {
+    /// The HTTP code.
+    pub code: u16,
+    /// The machine-readable reason, such as `NotFound`.
+    pub reason: &'static str,
+    /// What a person reads.
+    pub message: String,
+    /// `details` of the Status object: name, group, kind, causes, retryAfterSeconds.
+    pub details: Option<Box<Value>>,
+}
+
+impl Status {
+    /// A refusal without details.
+    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), details: None }
+    }
+
+    /// The same refusal with `details`.
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = Some(Box::new(details));
+        self
+    }
+
+    /// 404: the object is not there.
+    pub fn not_found(resource: &GroupResource, name: &str) -> Self {
+        Self::new(404, "NotFound", format!("{resource} {name:?} not found")).with_details(named(resource, name))
+    }
+
+    /// 409: an object of that name exists.
+    pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
+        Self::new(409, "AlreadyExists", format!("{resource} {name:?} already exists"))
+            .with_details(named(resource, name))
+    }
+
+    /// 409: the write was based on an older revision, or a precondition does not hold.
+    pub fn conflict(resource: &GroupResource, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {resource} {name:?}: {why}");
+        Self::new(409, "Conflict", message).with_details(named(resource, name))
+    }
+
+    /// 422: the object is not valid.
+    pub fn invalid(kind: &GroupVersionKind, name: &str, errors: &[FieldError]) -> Self {
+        let causes: Vec<Value> = errors
+            .iter()
+            .map(|e| json!({"reason": e.kind.reason(), "message": e.message(), "field": e.field}))
+            .collect();
+        let group_kind =
+            if kind.group.is_empty() { kind.kind.clone() } else { format!("{}.{}", kind.kind, kind.group) };
+        let what = match errors {
+            [one] => one.to_string(),
+            many => format!("[{}]", many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        };
+        let mut details = json!({"name": name, "group": kind.group, "kind": kind.kind, "causes": causes});
+        drop_empty(&mut details);
+        Self::new(422, "Invalid", format!("{group_kind} {name:?} is invalid: {what}")).with_details(details)
+    }
+
+    /// 400: the request cannot be understood.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// 401: no acceptable credentials.
+    pub fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// 403: the user may not do this. `message` is everything after `forbidden: `.
+    pub fn forbidden(resource: &GroupResource, name: &str, message: &str) -> Self {
+        let subject = match (resource.resource.is_empty(), name.is_empty()) {
+            (true, _) => "forbidden".to_string(),
+            (false, true) => format!("{resource} is forbidden"),
+            (false, false) => format!("{resource} {name:?} is forbidden"),
+        };
+        Self::new(403, "Forbidden", format!("{subject}: {message}")).with_details(named(resource, name))
+    }
+
+    /// 405: the resource has no such verb.
+    pub fn method_not_allowed(resource: &GroupResource, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind \"{resource}\"");
+        Self::new(405, "MethodNotAllowed", message).with_details(named(resource, ""))
+    }
+
+    /// 410: the requested revision is no longer kept.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// 413: the body is larger than the server reads.
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self::new(413, "RequestEntityTooLarge", message)
+    }
+
+    /// 415: the body's media type is not one the server reads.
+    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 500: our own fault.
+    pub fn internal(message: impl Into<String>) -> Self {
+        let message = message.into();
+        let details = json!({"causes": [{"message": message}]});
+        Self::new(500, "InternalError", format!("Internal error occurred: {message}")).with_details(details)
+    }
+
+    /// The `Status` object to send.
+    pub fn to_value(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "reason": self.reason, "code": self.code,
+        });
+        if let Some(details) = &self.details {
+            status["details"] = details.as_ref().clone();
+        }
+        status
+    }
+}
+
+fn named(resource: &GroupResource, name: &str) -> Value {
+    let mut details = json!({"name": name, "group": resource.group, "kind": resource.resource});
+    drop_empty(&mut details);
+    details
+}
+
+fn drop_empty(details: &mut Value) {
+    if let Some(map) = details.as_object_mut() {
+        map.retain(|_, v| v.as_str() != Some("") && v.as_array().is_none_or(|a| !a.is_empty()));
+    }
+}
