@@ -1,3 +1,4 @@
 //! A Kubernetes API server over a revisioned store.
 
+pub mod registry;
 pub mod resource;

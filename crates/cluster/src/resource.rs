@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use switchboard_object::kind::{GroupResource, GroupVersion, GroupVersionKind};
-use switchboard_object::schema::{Definitions, Schema};
+
+mod shape;
+
+pub use shape::{LazyShape, Shape};
 
 /// A kind the server serves under one group and version.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Resource {
     /// Group, version and kind of its objects.
     pub kind: GroupVersionKind,
@@ -26,10 +29,8 @@ pub struct Resource {
     pub verbs: Vec<Arc<str>>,
     /// `status`, `scale`, `log`, `token`, ... with their verbs and the kind they speak.
     pub subresources: Vec<Subresource>,
-    /// Where the schema is looked up; empty for most custom resources.
-    pub definitions: Definitions,
-    /// The schema of its objects, when one is known.
-    pub schema: Option<Arc<Schema>>,
+    /// The schema of its objects, read when it is first asked for.
+    pub shape: LazyShape,
     /// What a CRD states beyond that; `None` for built-in kinds.
     pub custom: Option<Arc<Custom>>,
 }
@@ -101,6 +102,16 @@ impl Resource {
     /// Group and version.
     pub fn group_version(&self) -> GroupVersion {
         GroupVersion::new(self.kind.group.as_str(), self.kind.version.as_str())
+    }
+
+    /// The schema of its objects, when one is known.
+    pub fn shape(&self) -> Option<&Shape> {
+        self.shape.get()
+    }
+
+    /// Discovery lists that verb for the resource itself.
+    pub fn has_verb(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|v| &**v == verb)
     }
 
     /// The subresource of that name.

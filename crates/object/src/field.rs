@@ -82,12 +82,7 @@ impl FieldError {
 
     /// A value is not allowed.
     pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self {
-            kind: FieldErrorKind::Invalid,
-            field: field.into(),
-            value: Some(value.into()),
-            detail: detail.into(),
-        }
+        Self { kind: FieldErrorKind::Invalid, field: field.into(), value: Some(value.into()), detail: detail.into() }
     }
 
     /// A value of the wrong JSON type.

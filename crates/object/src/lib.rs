@@ -11,3 +11,6 @@ pub mod status;
 pub type Value = serde_json::Value;
 /// A JSON object.
 pub type Map = serde_json::Map<String, Value>;
+
+/// The aggregated discovery documents of the release whose built-in kinds are served: `/api` and `/apis`.
+pub const DISCOVERY: &str = include_str!("../data/discovery.json");
