@@ -2,3 +2,4 @@
 
 pub mod registry;
 pub mod resource;
+pub mod store;
