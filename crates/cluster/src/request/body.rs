@@ -1,0 +1,50 @@
+//! The body of a request, bounded, and what it says.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use switchboard_object::Value;
+use switchboard_object::status::Status;
+
+use super::media::Encoding;
+
+/// The largest body the server reads.
+pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
+/// The deepest nesting the server reads.
+pub const MAX_DEPTH: usize = 100;
+
+/// Reads the whole body, or refuses it once it is too large.
+pub async fn read<B>(body: B) -> Result<Bytes, Status>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
+        Err(error) => Err(Status::bad_request(format!("could not read the request body: {error}"))),
+    }
+}
+
+/// 413 in upstream's words.
+pub fn too_large() -> Status {
+    Status::too_large(format!("Request entity too large: limit is {MAX_BODY_BYTES}"))
+}
+
+/// A decoded body.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// What it says.
+    pub value: Value,
+    /// Fields that stand twice, as fieldValidation reports them.
+    pub duplicates: Vec<String>,
+}
+
+/// Decodes a body.
+pub fn decode(encoding: Encoding, body: &[u8]) -> Result<Decoded, Status> {
+    match encoding {
+        Encoding::Json | Encoding::Yaml => {
+            let value = serde_json::from_slice(body).map_err(|e| Status::bad_request(e.to_string()))?;
+            Ok(Decoded { value, duplicates: Vec::new() })
+        }
+    }
+}
