@@ -7,6 +7,17 @@ use std::sync::Arc;
 
 use crate::Value;
 
+mod builtin;
+mod decode;
+mod gobase64;
+mod gotime;
+mod gotype;
+#[cfg(test)]
+mod tests;
+
+pub use builtin::{Builtin, builtin};
+pub use decode::{DecodeError, decode, decode_definition, interpret};
+
 /// The JSON type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Type {
@@ -83,7 +94,19 @@ pub struct Schema {
 /// Definitions by name, in which references are looked up. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
-    by_name: Arc<BTreeMap<Arc<str>, Arc<Schema>>>,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Named(Arc<BTreeMap<Arc<str>, Arc<Schema>>>),
+    BuiltIn,
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::Named(Arc::default())
+    }
 }
 
 impl Definitions {
@@ -91,12 +114,20 @@ impl Definitions {
     pub fn from_json(schemas: &Value) -> Self {
         let Some(map) = schemas.as_object() else { return Self::default() };
         let by_name = map.iter().map(|(name, s)| (Arc::from(name.as_str()), Arc::new(Schema::from_json(s)))).collect();
-        Self { by_name: Arc::new(by_name) }
+        Self { source: Source::Named(Arc::new(by_name)) }
+    }
+
+    /// The definitions of the built-in kinds, parsed as they are asked for.
+    pub fn built_in() -> Self {
+        Self { source: Source::BuiltIn }
     }
 
     /// The definition of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<Schema>> {
-        self.by_name.get(name)
+        match &self.source {
+            Source::Named(by_name) => by_name.get(name),
+            Source::BuiltIn => builtin().get(name),
+        }
     }
 
     /// The node that `schema` stands for: itself, or what its reference names (an unknown name allows anything).
@@ -105,7 +136,7 @@ impl Definitions {
         // A chain of references longer than this is a cycle.
         const MAX_REFERENCE_HOPS: usize = 16;
         for _ in 0..MAX_REFERENCE_HOPS {
-            match node.reference.as_ref().and_then(|name| self.by_name.get(name)) {
+            match node.reference.as_ref().and_then(|name| self.get(name)) {
                 Some(next) => node = next,
                 None => break,
             }

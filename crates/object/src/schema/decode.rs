@@ -1,0 +1,358 @@
+//! Built-in kinds as Go's typed decoder reads them and its encoder writes them.
+//!
+//! Unknown fields and nulls go, zero values that the encoder emits come, times and quantities take their canonical form, and a
+//! value of the wrong type is refused in the words of Go's `json` package.
+
+use super::builtin::builtin;
+use super::gobase64;
+use super::gotime;
+use super::gotype::{GoField, GoStruct, GoType, Shape};
+use crate::kind::GroupVersionKind;
+use crate::{Map, Value};
+
+/// An object that could not be decoded; the text is Go's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// A value of the wrong type, or one its type cannot read.
+    #[error("{0}")]
+    Value(String),
+    /// The kind is not built in.
+    #[error("no kind {0:?} is registered")]
+    UnknownKind(String),
+}
+
+/// Decodes and encodes an object of a built-in kind. The second part lists what strict decoding would refuse, in the order
+/// of the (sorted) fields: `unknown field "spec.replicass"`.
+pub fn decode(kind: &GroupVersionKind, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
+    let definition = builtin().definition(kind).ok_or_else(|| DecodeError::UnknownKind(kind.to_string()))?;
+    decode_definition(&definition, object)
+}
+
+/// The same for any definition, such as `io.k8s.api.core.v1.PodSpec`.
+pub fn decode_definition(definition: &str, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
+    let Some(shape) = GoStruct::of(definition) else { return Err(DecodeError::UnknownKind(definition.to_string())) };
+    let mut decoder = Decoder::default();
+    let root = GoType { text: go_name(definition).into(), shape: Shape::Struct(definition.into()) };
+    let decoded = decoder.value(&root, object, shape.keeps_empty_lists);
+    match (decoded, decoder.saved) {
+        // An error of a type that reads itself ends decoding and wins over type errors saved before it.
+        (Err(fatal), _) => Err(DecodeError::Value(fatal)),
+        (Ok(_), Some(saved)) => Err(DecodeError::Value(saved)),
+        (Ok(value), None) => Ok((value, decoder.unknown)),
+    }
+}
+
+/// `apiVersion` and `kind` as the serializer first reads them, empty when absent.
+pub fn interpret(object: &Value) -> Result<(&str, &str), DecodeError> {
+    let failed = |text: String| DecodeError::Value(format!("couldn't get version/kind; json parse error: {text}"));
+    let Some(map) = object.as_object() else {
+        const TARGET: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; \
+                              Kind string \"json:\\\"kind,omitempty\\\"\" }";
+        return match object {
+            Value::Null => Ok(("", "")),
+            other => Err(failed(format!("json: cannot unmarshal {} into Go value of type {TARGET}", words(other)))),
+        };
+    };
+    let text = |key: &str| match map.get(key) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(other) => {
+            Err(failed(format!("json: cannot unmarshal {} into Go struct field .{key} of type string", words(other))))
+        }
+    };
+    Ok((text("apiVersion")?, text("kind")?))
+}
+
+/// Strict decoding stops collecting here.
+const MAX_STRICT_ERRORS: usize = 100;
+
+#[derive(Default)]
+struct Decoder {
+    /// Path with list indexes, as strict errors show it.
+    strict_path: String,
+    /// Field names without indexes, as type errors show them.
+    field_path: String,
+    /// The struct whose field is being read.
+    in_struct: &'static str,
+    unknown: Vec<String>,
+    saved: Option<String>,
+    /// Inside a type that reads itself, where strictness does not reach.
+    lenient: bool,
+}
+
+impl Decoder {
+    /// Reads a value and gives its encoded form.
+    fn value(&mut self, go: &GoType, value: Value, keep_empty: bool) -> Result<Value, String> {
+        match (&go.shape, value) {
+            (_, Value::Null) => Ok(zero(go, keep_empty)),
+            (Shape::Struct(name), Value::Object(map)) => {
+                let Some(shape) = GoStruct::of(name) else { return Ok(Value::Object(map)) };
+                self.object(shape, map, keep_empty).map(Value::Object)
+            }
+            (Shape::Slice(item), Value::Array(items)) => self.slice(item, items, keep_empty),
+            (Shape::Map(item), Value::Object(map)) => self.map(item, map, keep_empty),
+            (Shape::String, Value::String(text)) => Ok(Value::String(text)),
+            (Shape::Bool, Value::Bool(bool)) => Ok(Value::Bool(bool)),
+            (Shape::Int32, Value::Number(n)) if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
+                Ok(Value::Number(n))
+            }
+            (Shape::Int64, Value::Number(n)) if n.is_i64() => Ok(Value::Number(n)),
+            (Shape::Int32 | Shape::Int64, Value::Number(n)) => Ok(self.mismatch(&format!("number {n}"), &go.text)),
+            (Shape::Float, Value::Number(n)) => Ok(float(n)),
+            (Shape::Bytes, Value::String(text)) => Ok(self.bytes(text)),
+            (Shape::Raw | Shape::Json, value) => Ok(value),
+            (Shape::Time, Value::String(text)) => gotime::time(&text).map(Value::String),
+            (Shape::MicroTime, Value::String(text)) => gotime::micro_time(&text).map(Value::String),
+            (Shape::Time | Shape::MicroTime, other) => Err(self.message(words(&other), "string")),
+            (Shape::Quantity, value) => quantity(value),
+            (Shape::IntOrString, value) => self.int_or_string(value),
+            (Shape::SchemaOrBool | Shape::SchemaOrArray | Shape::SchemaOrStrings, value) => self.schema(go, value),
+            (_, other) => Ok(self.mismatch(words(&other), &go.text)),
+        }
+    }
+
+    fn object(&mut self, shape: &'static GoStruct, map: Map, keep_empty: bool) -> Result<Map, String> {
+        let mut out = Map::new();
+        let outer = self.in_struct;
+        for (key, value) in map {
+            let Some(field) = shape.fields.get(key.as_str()) else {
+                self.refuse_unknown(&key);
+                continue;
+            };
+            if value.is_null() {
+                continue;
+            }
+            let (strict, path) = (self.strict_path.len(), self.field_path.len());
+            push(&mut self.strict_path, &key);
+            push(&mut self.field_path, &format!("{}{key}", field.via));
+            self.in_struct = shape.name;
+            let encoded = self.value(&field.go, value, keep_empty)?;
+            self.strict_path.truncate(strict);
+            self.field_path.truncate(path);
+            if field.pointer || !left_out(field, &encoded) {
+                out.insert(key, encoded);
+            }
+        }
+        self.in_struct = outer;
+        emit_zeros(shape, &mut out, keep_empty);
+        Ok(out)
+    }
+
+    fn slice(&mut self, item: &GoType, items: Vec<Value>, keep_empty: bool) -> Result<Value, String> {
+        let mut out = Vec::with_capacity(items.len());
+        for (index, value) in items.into_iter().enumerate() {
+            let strict = self.strict_path.len();
+            self.strict_path.push_str(&format!("[{index}]"));
+            out.push(self.value(item, value, keep_empty)?);
+            self.strict_path.truncate(strict);
+        }
+        Ok(if out.is_empty() && !keep_empty { Value::Null } else { Value::Array(out) })
+    }
+
+    fn map(&mut self, item: &GoType, map: Map, keep_empty: bool) -> Result<Value, String> {
+        let mut out = Map::new();
+        for (key, value) in map {
+            let strict = self.strict_path.len();
+            push(&mut self.strict_path, &key);
+            let encoded = self.value(item, value, keep_empty)?;
+            // Storage turns nil bytes in a map into empty ones.
+            let nil_bytes = encoded.is_null() && matches!(item.shape, Shape::Bytes);
+            out.insert(key, if nil_bytes { Value::from("") } else { encoded });
+            self.strict_path.truncate(strict);
+        }
+        Ok(if out.is_empty() && !keep_empty { Value::Null } else { Value::Object(out) })
+    }
+
+    fn bytes(&mut self, text: String) -> Value {
+        match gobase64::decode(&text) {
+            Ok(bytes) => Value::String(gobase64::encode(&bytes)),
+            Err(at) => {
+                self.save(format!("illegal base64 data at input byte {at}"));
+                Value::Null
+            }
+        }
+    }
+
+    fn int_or_string(&mut self, value: Value) -> Result<Value, String> {
+        match value {
+            Value::String(_) => Ok(value),
+            Value::Number(ref n) if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => Ok(value),
+            Value::Number(n) => Err(self.message(&format!("number {n}"), "int32")),
+            other => Err(self.message(words(&other), "int32")),
+        }
+    }
+
+    /// apiextensions' unions: each reads what it finds with a decoder of its own, which is not strict.
+    fn schema(&mut self, go: &GoType, value: Value) -> Result<Value, String> {
+        const PROPS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+        let props = || GoType { text: "v1.JSONSchemaProps".into(), shape: Shape::Struct(PROPS.into()) };
+        let inner = match (&go.shape, &value) {
+            (_, Value::Object(_)) => props(),
+            (Shape::SchemaOrBool, Value::Bool(_)) => return Ok(value),
+            (Shape::SchemaOrBool, _) => return Err("boolean or JSON schema expected".into()),
+            (Shape::SchemaOrArray, Value::Array(_)) => {
+                GoType { text: "[]v1.JSONSchemaProps".into(), shape: Shape::Slice(Box::new(props())) }
+            }
+            (Shape::SchemaOrStrings, Value::Array(_)) => {
+                let string = GoType { text: "string".into(), shape: Shape::String };
+                GoType { text: "[]string".into(), shape: Shape::Slice(Box::new(string)) }
+            }
+            // Anything else is read as nothing.
+            _ => return Ok(Value::Null),
+        };
+        let (lenient, in_struct) = (std::mem::replace(&mut self.lenient, true), self.in_struct);
+        let saved = self.saved.take();
+        let decoded = self.value(&inner, value, true);
+        self.lenient = lenient;
+        // What the inner decoder saved ends the outer one, which names its own struct.
+        let inner_error = std::mem::replace(&mut self.saved, saved);
+        match inner_error {
+            Some(text) if decoded.is_ok() => Err(rename_struct(&text, in_struct)),
+            _ => decoded,
+        }
+    }
+
+    fn refuse_unknown(&mut self, key: &str) {
+        if self.lenient || self.unknown.len() >= MAX_STRICT_ERRORS {
+            return;
+        }
+        let dot = if self.strict_path.is_empty() { "" } else { "." };
+        self.unknown.push(format!("unknown field {:?}", format!("{}{dot}{key}", self.strict_path)));
+    }
+
+    fn mismatch(&mut self, what: &str, target: &str) -> Value {
+        let text = self.message(what, target);
+        self.save(text);
+        Value::Null
+    }
+
+    fn save(&mut self, text: String) {
+        self.saved.get_or_insert(text);
+    }
+
+    fn message(&self, what: &str, target: &str) -> String {
+        if self.field_path.is_empty() {
+            return format!("json: cannot unmarshal {what} into Go value of type {target}");
+        }
+        let (in_struct, path) = (self.in_struct, &self.field_path);
+        format!("json: cannot unmarshal {what} into Go struct field {in_struct}.{path} of type {target}")
+    }
+}
+
+fn push(path: &mut String, key: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(key);
+}
+
+fn go_name(definition: &str) -> String {
+    let mut parts = definition.rsplitn(3, '.');
+    let (name, version) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    format!("{version}.{name}")
+}
+
+fn rename_struct(text: &str, in_struct: &str) -> String {
+    const MARK: &str = " into Go struct field ";
+    match text.split_once(MARK).and_then(|(head, tail)| Some((head, tail.split_once('.')?.1))) {
+        Some((head, path)) => format!("{head}{MARK}{in_struct}.{path}"),
+        None => text.to_string(),
+    }
+}
+
+fn words(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Go writes a whole float without a fraction.
+fn float(n: serde_json::Number) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match n.as_f64() {
+        Some(f) if !n.is_i64() && !n.is_u64() && f.fract() == 0.0 && f.abs() < EXACT => Value::from(f as i64),
+        _ => Value::Number(n),
+    }
+}
+
+fn quantity(value: Value) -> Result<Value, String> {
+    let text = match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    Ok(Value::String(text))
+}
+
+/// Whether `omitempty` leaves an encoded value out. Structs are never empty to Go.
+fn left_out(field: &GoField, encoded: &Value) -> bool {
+    if encoded.is_null() {
+        // A list or map that became nil; `emit_zeros` decides.
+        return true;
+    }
+    field.omit_empty
+        && match (&field.go.shape, encoded) {
+            (Shape::Struct(_) | Shape::Raw | Shape::Json | Shape::IntOrString | Shape::Quantity, _) => false,
+            (_, Value::String(text)) => text.is_empty(),
+            (_, Value::Bool(bool)) => !bool,
+            (_, Value::Number(n)) => n.as_f64() == Some(0.0),
+            (_, Value::Array(items)) => items.is_empty(),
+            (_, Value::Object(map)) => map.is_empty(),
+            (_, Value::Null) => true,
+        }
+}
+
+/// Adds the fields the encoder writes although they are not set.
+fn emit_zeros(shape: &GoStruct, out: &mut Map, keep_empty: bool) {
+    for (name, field) in &shape.fields {
+        if out.contains_key(name.as_ref()) {
+            continue;
+        }
+        if field.pointer {
+            if !field.omit_empty {
+                out.insert(name.to_string(), Value::Null);
+            }
+            continue;
+        }
+        let struct_like = matches!(
+            field.go.shape,
+            Shape::Struct(_)
+                | Shape::Time
+                | Shape::MicroTime
+                | Shape::Raw
+                | Shape::Json
+                | Shape::IntOrString
+                | Shape::Quantity
+                | Shape::SchemaOrBool
+                | Shape::SchemaOrArray
+                | Shape::SchemaOrStrings
+        );
+        if field.omit_zero || (field.omit_empty && !struct_like) {
+            continue;
+        }
+        out.insert(name.to_string(), zero(&field.go, keep_empty));
+    }
+}
+
+/// The encoding of a type's zero value.
+fn zero(go: &GoType, keep_empty: bool) -> Value {
+    match &go.shape {
+        Shape::Struct(name) => {
+            let mut out = Map::new();
+            if let Some(shape) = GoStruct::of(name) {
+                emit_zeros(shape, &mut out, keep_empty);
+            }
+            Value::Object(out)
+        }
+        Shape::String => Value::from(""),
+        Shape::Bool => Value::Bool(false),
+        Shape::Int32 | Shape::Int64 | Shape::Float | Shape::IntOrString => Value::from(0),
+        Shape::Quantity => Value::from("0"),
+        Shape::SchemaOrBool => Value::Bool(false),
+        _ => Value::Null,
+    }
+}
