@@ -2,6 +2,7 @@
 //!
 //! Everything here is a pure function of its arguments: no I/O, no clock, no randomness.
 
+pub mod apply;
 pub mod field;
 pub mod kind;
 pub mod schema;
