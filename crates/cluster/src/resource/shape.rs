@@ -43,6 +43,14 @@ impl LazyShape {
         Self { source: Source::Custom { definition, version }, read: OnceLock::new() }
     }
 
+    /// The schema as a CRD states it, descriptions included; `None` for built-in kinds.
+    pub fn stated(&self) -> Option<Value> {
+        match &self.source {
+            Source::BuiltIn(_) => None,
+            Source::Custom { definition, version } => custom_schema(definition, version),
+        }
+    }
+
     /// The schema, when there is one.
     pub fn get(&self) -> Option<&Shape> {
         self.read.get_or_init(|| self.source.read()).as_ref()
@@ -96,8 +104,9 @@ struct VersionSchema {
 fn built_in_definitions() -> &'static Definitions {
     static DEFINITIONS: OnceLock<Definitions> = OnceLock::new();
     DEFINITIONS.get_or_init(|| {
-        let json = include_str!("../../../object/data/schemas.json");
-        Definitions::from_json(&serde_json::from_str(json).expect("the carried schemas are JSON"))
+        Definitions::from_json(
+            &serde_json::from_str(switchboard_object::SCHEMAS).expect("the carried schemas are JSON"),
+        )
     })
 }
 
