@@ -1,11 +1,15 @@
 //! A Kubernetes API server over a revisioned store.
 
 pub mod ambient;
-pub mod discovery;
-pub mod openapi;
+pub mod answer;
+pub mod client;
 pub mod registry;
 pub mod request;
 pub mod resource;
+pub mod server;
+pub mod service;
 pub mod store;
+mod verbs;
 pub mod wire;
-pub mod version;
+
+pub use server::Cluster;

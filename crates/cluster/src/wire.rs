@@ -56,6 +56,16 @@ impl Template {
         out.put_slice(&self.after);
         out.freeze()
     }
+
+    /// The object without a revision: what a dry run answers with.
+    pub fn without_revision(&self) -> Bytes {
+        const OPEN: &[u8] = b",\"resourceVersion\":\"";
+        let kept = self.before.strip_suffix(OPEN).unwrap_or(&self.before);
+        let mut out = BytesMut::with_capacity(kept.len() + self.after.len());
+        out.put_slice(kept);
+        out.put_slice(&self.after[1..]);
+        out.freeze()
+    }
 }
 
 fn field(out: &mut Vec<u8>, key: &str, value: &Value) {

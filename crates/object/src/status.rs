@@ -20,12 +20,14 @@ pub struct Status {
     pub message: String,
     /// `details` of the Status object: name, group, kind, causes, retryAfterSeconds.
     pub details: Option<Box<Value>>,
+    /// Where an expired list may go on, inconsistently.
+    pub continue_token: Option<Box<str>>,
 }
 
 impl Status {
     /// A refusal without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+        Self { code, reason, message: message.into(), details: None, continue_token: None }
     }
 
     /// The same refusal with `details`.
@@ -124,6 +126,9 @@ impl Status {
         });
         if let Some(details) = &self.details {
             status["details"] = details.as_ref().clone();
+        }
+        if let Some(token) = &self.continue_token {
+            status["metadata"]["continue"] = token.as_ref().into();
         }
         status
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use switchboard_object::Value;
 use switchboard_object::kind::GroupVersionKind;
-use switchboard_object::schema::{Definitions, Schema};
+use switchboard_object::schema::{Definitions, Schema, builtin};
 
 /// A schema and where its references are looked up.
 #[derive(Clone, Debug)]
@@ -43,14 +43,6 @@ impl LazyShape {
         Self { source: Source::Custom { definition, version }, read: OnceLock::new() }
     }
 
-    /// The schema as a CRD states it, descriptions included; `None` for built-in kinds.
-    pub fn stated(&self) -> Option<Value> {
-        match &self.source {
-            Source::BuiltIn(_) => None,
-            Source::Custom { definition, version } => custom_schema(definition, version),
-        }
-    }
-
     /// The schema, when there is one.
     pub fn get(&self) -> Option<&Shape> {
         self.read.get_or_init(|| self.source.read()).as_ref()
@@ -61,9 +53,8 @@ impl Source {
     fn read(&self) -> Option<Shape> {
         match self {
             Self::BuiltIn(kind) => {
-                let definitions = built_in_definitions();
-                let root = definitions.get(&definition_name(kind))?.clone();
-                Some(Shape { definitions: definitions.clone(), root })
+                let root = builtin().schema(kind)?.clone();
+                Some(Shape { definitions: builtin().definitions(), root })
             }
             Self::Custom { definition, version } => {
                 let schema = custom_schema(definition, version)?;
@@ -99,26 +90,4 @@ struct Version {
 struct VersionSchema {
     #[serde(rename = "openAPIV3Schema")]
     open_api_v3_schema: Option<Value>,
-}
-
-fn built_in_definitions() -> &'static Definitions {
-    static DEFINITIONS: OnceLock<Definitions> = OnceLock::new();
-    DEFINITIONS.get_or_init(|| {
-        Definitions::from_json(
-            &serde_json::from_str(switchboard_object::SCHEMAS).expect("the carried schemas are JSON"),
-        )
-    })
-}
-
-/// `io.k8s.api.apps.v1.Deployment`: how the API server names the definition of a built-in kind.
-pub fn definition_name(kind: &GroupVersionKind) -> String {
-    let GroupVersionKind { group, version, kind } = kind;
-    match group.as_str() {
-        "" => format!("io.k8s.api.core.{version}.{kind}"),
-        "apiextensions.k8s.io" => {
-            format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}")
-        }
-        "apiregistration.k8s.io" => format!("io.k8s.kube-aggregator.pkg.apis.apiregistration.{version}.{kind}"),
-        group => format!("io.k8s.api.{}.{version}.{kind}", group.split('.').next().unwrap_or(group)),
-    }
 }

@@ -42,13 +42,11 @@ pub(super) struct Pending {
     /// The newest waiting change of each object.
     pub(super) newest: HashMap<Key, Arc<Change>>,
     pub(super) refusal: Option<Refusal>,
-    /// The last handle is gone: write what waits, then end.
-    pub(super) closing: bool,
 }
 
 impl Pending {
-    pub(super) fn new(revision: u64, durable: bool) -> Pending {
-        Pending { revision, durable, queue: Vec::new(), newest: HashMap::new(), refusal: None, closing: false }
+    pub(super) fn new(revision: u64) -> Pending {
+        Pending { revision, durable: false, queue: Vec::new(), newest: HashMap::new(), refusal: None }
     }
 
     fn enqueue(&mut self, change: Option<Arc<Change>>) -> oneshot::Receiver<Result<(), Refusal>> {
@@ -100,7 +98,6 @@ impl Shared {
         if !met {
             let outcome = Err(WriteError::Conflict { current: before });
             let answered = is_waiting.then(|| pending.enqueue(None));
-            self.work.notify_one();
             return Ok(Staged { outcome, answered });
         }
         let revision = pending.revision + 1;
@@ -119,7 +116,6 @@ impl Shared {
         }
         pending.newest.insert(change.key.clone(), change.clone());
         let answered = pending.enqueue(Some(change.clone()));
-        self.work.notify_one();
         Ok(Staged { outcome: Ok(change), answered: Some(answered) })
     }
 }

@@ -1,0 +1,30 @@
+//! A `kube::Client` that talks to the server in the same process, without a socket.
+
+use std::convert::Infallible;
+
+use http::Request;
+use kube::Client;
+use tower::ServiceExt;
+
+use crate::request::DEFAULT_CLUSTER;
+use crate::server::Cluster;
+
+impl Cluster {
+    /// A client of the default logical cluster.
+    pub fn client(&self) -> Client {
+        self.client_of(DEFAULT_CLUSTER)
+    }
+
+    /// A client of a logical cluster, which must exist.
+    pub fn client_of(&self, cluster: &str) -> Client {
+        let prefix = format!("/clusters/{cluster}");
+        let service = self.service().map_request(move |mut request: Request<kube::client::Body>| {
+            let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
+            if let Ok(uri) = format!("{prefix}{path}").parse() {
+                *request.uri_mut() = uri;
+            }
+            request
+        });
+        Client::new(service.map_err(|never: Infallible| match never {}), "default")
+    }
+}

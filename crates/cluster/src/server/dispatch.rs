@@ -1,0 +1,72 @@
+//! The way of one request.
+
+use std::sync::Arc;
+
+use http::{Method, Request, Response};
+use switchboard_object::status::Status;
+
+use super::Inner;
+use crate::answer::{Answer, Body};
+use crate::request::Info;
+use crate::request::body;
+use crate::request::query::Query;
+use crate::verbs::{self, Call};
+
+impl Inner {
+    /// Answers one request.
+    pub(crate) async fn handle<B>(self: &Arc<Self>, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let warnings = verbs::Warnings::default();
+        let answer = match self.answer(request, &warnings).await {
+            Ok(answer) => answer,
+            Err(status) => Answer::from(&status),
+        };
+        answer.into_response(&warnings.take())
+    }
+
+    async fn answer<B>(self: &Arc<Self>, request: Request<B>, warnings: &verbs::Warnings) -> Result<Answer, Status>
+    where
+        B: http_body::Body,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (parts, sent) = request.into_parts();
+        let query = Query::parse(parts.uri.query().unwrap_or_default())?;
+        let info = Info::parse(&parts.method, parts.uri.path(), &query)?;
+        let Some(logical) = self.find(&info.cluster) else { return Ok(not_found()) };
+        if !info.is_resource {
+            return Ok(not_found());
+        }
+        if matches!(parts.method, Method::HEAD | Method::OPTIONS | Method::TRACE | Method::CONNECT) {
+            return Err(method_not_allowed());
+        }
+        let registry = logical.registry();
+        if registry.group(&info.group).is_none() {
+            return Ok(not_found());
+        }
+        let resource = registry.get(&info.group, &info.version, &info.resource).ok_or_else(no_such_resource)?.clone();
+        let headers = parts.headers;
+        let sent = body::read(sent).await?;
+        let call = Call { inner: self.clone(), logical, resource, info, query, headers, warnings: warnings.clone() };
+        verbs::run(call, sent).await
+    }
+}
+
+/// What upstream's router says to a path it does not know.
+fn not_found() -> Answer {
+    Answer::text(404, "404 page not found\n")
+}
+
+/// A resource, subresource or path the API does not have.
+pub(crate) fn no_such_resource() -> Status {
+    let message = "the server could not find the requested resource";
+    Status::new(404, "NotFound", message).with_details(serde_json::json!({}))
+}
+
+/// A verb the resource does not have.
+pub(crate) fn method_not_allowed() -> Status {
+    let message = "the server does not allow this method on the requested resource";
+    Status::new(405, "MethodNotAllowed", message).with_details(serde_json::json!({}))
+}

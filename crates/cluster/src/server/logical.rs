@@ -1,0 +1,54 @@
+//! A logical cluster: its own objects, namespaces and CRDs, in the process and store it shares with others.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::json;
+
+use super::Inner;
+use crate::registry::Registry;
+use crate::store::{Expect, Key};
+use crate::wire::Template;
+
+/// Namespaces every cluster begins with.
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// One of the clusters in the process.
+#[derive(Debug)]
+pub struct Logical {
+    name: Arc<str>,
+    registry: RwLock<Arc<Registry>>,
+}
+
+impl Logical {
+    pub(super) fn new(name: &str) -> Self {
+        Self { name: name.into(), registry: RwLock::new(Registry::built_in()) }
+    }
+
+    /// Its name: the first part of its keys in the store.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What is served now.
+    pub fn registry(&self) -> Arc<Registry> {
+        self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Writes what every cluster begins with, as far as it is not there yet.
+    pub(super) async fn bootstrap(&self, inner: &Inner) {
+        for name in NAMESPACES {
+            let object = json!({
+                "kind": "Namespace", "apiVersion": "v1",
+                "metadata": {
+                    "name": name, "uid": inner.ambient.uid(), "creationTimestamp": inner.ambient.now_text(),
+                    "labels": {"kubernetes.io/metadata.name": name},
+                },
+                "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
+            });
+            let template = Template::new(&object, false);
+            let key = Key::new(&self.name, "namespaces", "", name);
+            // Somebody else's namespace of that name is as good as ours.
+            let _ = inner.store.put(key, Expect::Absent, |revision| template.at(revision)).await;
+        }
+    }
+}

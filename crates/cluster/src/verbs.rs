@@ -1,0 +1,124 @@
+//! What can be done to resources.
+
+mod create;
+mod decode;
+mod get;
+mod list;
+mod namespace;
+mod token;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use switchboard_object::Value;
+use switchboard_object::status::Status;
+
+use crate::answer::Answer;
+use crate::request::Info;
+use crate::request::body;
+use crate::request::media::{Encoding, Form, Output};
+use crate::request::query::Query;
+use crate::resource::Resource;
+use crate::server::{Inner, Logical};
+use crate::store::{Key, Record, WriteError};
+use crate::wire;
+
+/// One request for a resource, with everything a verb needs.
+pub(crate) struct Call {
+    pub inner: Arc<Inner>,
+    pub logical: Arc<Logical>,
+    pub resource: Arc<Resource>,
+    pub info: Info,
+    pub query: Query,
+    pub headers: HeaderMap,
+    pub warnings: Warnings,
+}
+
+/// Warnings collected while a request is answered; each text once.
+#[derive(Clone, Default)]
+pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Warnings {
+    /// Adds a warning.
+    pub fn add(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+
+    /// All of them.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Does what the request asks.
+pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
+    match (call.info.verb, call.info.subresource.as_str()) {
+        ("get", "") => get::get(&call),
+        ("list", "") => list::list(&call),
+        ("create", "") => create::create(&call, &body).await,
+        _ => Err(crate::server::method_not_allowed()),
+    }
+}
+
+impl Call {
+    /// `<plural>[.<group>]` in the store.
+    pub fn stored_resource(&self) -> String {
+        self.resource.group_resource().to_string()
+    }
+
+    /// The namespace objects of this request live in; empty for cluster-scoped kinds.
+    pub fn namespace(&self) -> &str {
+        if self.resource.namespaced { &self.info.namespace } else { "" }
+    }
+
+    /// Where an object of this resource is stored.
+    pub fn key(&self, name: &str) -> Key {
+        Key::new(self.logical.name(), &self.stored_resource(), self.namespace(), name)
+    }
+
+    /// The prefix of what this request lists.
+    pub fn prefix(&self) -> String {
+        let namespace = Some(self.namespace()).filter(|n| !n.is_empty() || !self.resource.namespaced);
+        Key::prefix(self.logical.name(), &self.stored_resource(), namespace)
+    }
+
+    /// The stored object of that name, or 404.
+    pub fn find(&self, name: &str) -> Result<Record, Status> {
+        let found = self.inner.store.get(&self.key(name));
+        found.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))
+    }
+
+    /// Kind and version as they stand in front of served objects.
+    pub fn envelope(&self) -> String {
+        wire::envelope(&self.resource.kind.api_version(), &self.resource.kind.kind, self.resource.custom.is_some())
+    }
+
+    /// A stored object in the form that was asked for.
+    pub fn answer_object(&self, code: u16, stored: &Bytes) -> Result<Answer, Status> {
+        let output = Output::negotiate(&self.headers)?;
+        let bytes = wire::with_envelope(stored, &self.envelope());
+        match (output.encoding, output.form) {
+            (Encoding::Json, Form::Whole) => Ok(Answer::json(code, bytes)),
+            _ => Ok(Answer::value(code, &wire::parse(&bytes))),
+        }
+    }
+
+    /// The store did not take a write.
+    pub fn write_failed(&self, error: &WriteError) -> Status {
+        match error {
+            WriteError::TooLarge { .. } => body::too_large(),
+            WriteError::Overloaded => Status::new(429, "TooManyRequests", error.to_string()),
+            _ => Status::internal(error.to_string()),
+        }
+    }
+
+    /// A string of an object's metadata.
+    pub fn metadata<'a>(object: &'a Value, field: &str) -> &'a str {
+        object["metadata"][field].as_str().unwrap_or_default()
+    }
+}

@@ -1,0 +1,162 @@
+//! From a body to an object of the resource's kind, with upstream's refusals.
+
+use switchboard_object::Value;
+use switchboard_object::kind::GroupVersion;
+use switchboard_object::schema;
+use switchboard_object::status::Status;
+
+use super::{Call, Warnings};
+use crate::request::body::{self, Decoded};
+use crate::request::media::{self, Encoding};
+use crate::request::write::FieldValidation;
+use crate::resource::Resource;
+
+/// How much of a body an error message shows.
+const SHOWN_BYTES: usize = 30;
+
+/// Reads the body of a create or update.
+pub(super) fn object(call: &Call, sent: &[u8], validation: FieldValidation) -> Result<Value, Status> {
+    let encoding = media::input(&call.headers)?;
+    let Decoded { value, duplicates } = parse(&call.resource, encoding, sent)?;
+    typed(&call.resource, value, sent, duplicates, validation, &call.warnings)
+}
+
+/// Reads JSON or YAML; what cannot be read is refused in the words upstream has for the kind.
+pub(super) fn parse(resource: &Resource, encoding: Encoding, sent: &[u8]) -> Result<Decoded, Status> {
+    body::decode(encoding, sent).map_err(|why| {
+        let why = format!("couldn't get version/kind; json parse error: {}", why.message);
+        unrecognized(resource, &why, sent)
+    })
+}
+
+/// Makes a parsed body an object of the resource's kind: unknown fields are dropped, types checked, defaults not yet set.
+pub(super) fn typed(
+    resource: &Resource,
+    mut value: Value,
+    sent: &[u8],
+    duplicates: Vec<String>,
+    validation: FieldValidation,
+    warnings: &Warnings,
+) -> Result<Value, Status> {
+    check_kind(resource, &mut value, sent)?;
+    let (value, mut strict) = fields(resource, value)?;
+    strict.extend(duplicates);
+    strict_errors(resource, strict, validation, warnings)?;
+    Ok(value)
+}
+
+/// What a strict reader refuses is refused, warned of, or ignored.
+fn strict_errors(
+    resource: &Resource,
+    errors: Vec<String>,
+    validation: FieldValidation,
+    warnings: &Warnings,
+) -> Result<(), Status> {
+    match validation {
+        FieldValidation::Strict if !errors.is_empty() => Err(cannot_be_handled(
+            resource,
+            resource.kind.version.as_str(),
+            &format!("strict decoding error: {}", errors.join(", ")),
+        )),
+        FieldValidation::Warn => {
+            errors.into_iter().for_each(|text| warnings.add(text));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(), Status> {
+    if value.is_null() {
+        *value = Value::Object(Default::default());
+    }
+    let (api_version, kind) = schema::interpret(value)
+        .map_err(|e| unrecognized(resource, &format!("couldn't get version/kind; json parse error: {e}"), sent))?;
+    let expected = resource.kind.api_version();
+    let (api_version, kind) = match (api_version, kind) {
+        ("", kind) => (expected.clone(), kind.to_string()),
+        (version, kind) => (version.to_string(), kind.to_string()),
+    };
+    let kind = if kind.is_empty() { resource.kind.kind.clone() } else { kind };
+    let Some(version) = GroupVersion::parse(&api_version) else {
+        return Err(unrecognized(resource, &format!("unexpected GroupVersion string: {api_version}"), sent));
+    };
+    if resource.custom.is_some() {
+        check_custom_kind(resource, &api_version, &kind)?;
+    } else if api_version != expected || kind != resource.kind.kind {
+        return Err(wrong_kind(resource, &version, &kind));
+    }
+    let fields = value.as_object_mut().expect("interpret refuses everything else");
+    fields.insert("apiVersion".into(), api_version.into());
+    fields.insert("kind".into(), kind.into());
+    Ok(())
+}
+
+fn check_custom_kind(resource: &Resource, api_version: &str, kind: &str) -> Result<(), Status> {
+    let expected = resource.kind.api_version();
+    if kind != resource.kind.kind {
+        return Err(Status::bad_request(format!(
+            "{kind} in version {:?} cannot be handled as a {}: unable to decode object, unexpected kind",
+            version_of(api_version),
+            resource.kind.kind
+        )));
+    }
+    if api_version != expected {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({expected})"
+        )));
+    }
+    Ok(())
+}
+
+fn version_of(api_version: &str) -> &str {
+    api_version.rsplit('/').next().unwrap_or(api_version)
+}
+
+fn wrong_kind(resource: &Resource, version: &GroupVersion, kind: &str) -> Status {
+    let expected = &resource.kind;
+    let known = crate::registry::Registry::built_in();
+    let why = if known.by_kind(&version.group, &version.version, kind).is_some() {
+        let internal = match expected.group.as_str() {
+            "" => "core",
+            group => group.split('.').next().unwrap_or(group),
+        };
+        format!("converting ({}.{kind}) to ({internal}.{}): unknown conversion", version.version, expected.kind)
+    } else {
+        format!("no kind {kind:?} is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\"")
+    };
+    let message = format!("{kind} in version {:?} cannot be handled as a {}: {why}", version.version, expected.kind);
+    Status::bad_request(message)
+}
+
+fn fields(resource: &Resource, value: Value) -> Result<(Value, Vec<String>), Status> {
+    if resource.custom.is_some() {
+        return Ok((value, Vec::new()));
+    }
+    schema::decode(&resource.kind, value)
+        .map_err(|e| cannot_be_handled(resource, resource.kind.version.as_str(), &e.to_string()))
+}
+
+fn cannot_be_handled(resource: &Resource, version: &str, why: &str) -> Status {
+    let kind = &resource.kind.kind;
+    Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+}
+
+fn unrecognized(resource: &Resource, why: &str, sent: &[u8]) -> Status {
+    let kind = &resource.kind.kind;
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+        shown(sent)
+    ))
+}
+
+/// The beginning of a body as upstream's messages show it.
+fn shown(sent: &[u8]) -> String {
+    let head = &sent[..sent.len().min(SHOWN_BYTES)];
+    let more = if sent.len() > SHOWN_BYTES { " ..." } else { "" };
+    match sent.first() {
+        None => "<empty>".into(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(head)),
+        Some(_) => format!("{}{more}", head.iter().map(|b| format!("{b:02x}")).collect::<String>()),
+    }
+}

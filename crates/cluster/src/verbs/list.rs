@@ -1,0 +1,162 @@
+//! Reading many objects: pages at one revision, selectors, and the revision rules.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::json;
+use switchboard_object::status::Status;
+
+use super::Call;
+use super::token::Token;
+use crate::answer::Answer;
+use crate::request::list::{ListOptions, Match};
+use crate::store::{Page, ReadError};
+use crate::wire;
+
+/// Answers with the list.
+pub(super) fn list(call: &Call) -> Result<Answer, Status> {
+    let options = ListOptions::parse(&call.query)?;
+    let found = Found::read(call, &options)?;
+    Ok(Answer::json(200, found.encode(call)))
+}
+
+/// What a list found.
+pub(super) struct Found {
+    /// Encoded objects as stored.
+    pub items: Vec<Bytes>,
+    /// The revision the whole list shows.
+    pub revision: u64,
+    /// Where it goes on.
+    pub token: Option<String>,
+    /// How many objects follow, when that is known.
+    pub remaining: Option<u64>,
+}
+
+impl Found {
+    /// Reads what the options ask for.
+    pub fn read(call: &Call, options: &ListOptions) -> Result<Self, Status> {
+        let start = Start::resolve(call, options)?;
+        let prefix = call.prefix();
+        let after = start.after.as_ref().map(|a| format!("{prefix}{a}"));
+        let page =
+            call.inner.store.list(&prefix, after.as_deref(), options.limit, start.at).map_err(|e| start.refuse(&e))?;
+        Ok(Self::of(page, &prefix))
+    }
+
+    fn of(page: Page, prefix: &str) -> Self {
+        let token = (page.remaining > 0).then(|| page.records.last()).flatten().map(|(key, _)| {
+            let after = key.as_str().strip_prefix(prefix).unwrap_or_default().to_string();
+            Token { revision: Some(page.revision), after }.encode()
+        });
+        Self {
+            remaining: token.as_ref().map(|_| page.remaining),
+            token,
+            items: page.records.into_iter().map(|(_, record)| record.bytes).collect(),
+            revision: page.revision,
+        }
+    }
+
+    /// The list's own metadata.
+    pub fn metadata(&self) -> serde_json::Value {
+        let mut metadata = json!({"resourceVersion": self.revision.to_string()});
+        if let Some(token) = &self.token {
+            metadata["continue"] = token.as_str().into();
+        }
+        if let Some(remaining) = self.remaining {
+            metadata["remainingItemCount"] = remaining.into();
+        }
+        metadata
+    }
+
+    /// The whole list as JSON, spliced from the stored bytes.
+    fn encode(&self, call: &Call) -> Bytes {
+        let resource = &call.resource;
+        let custom = resource.custom.is_some();
+        let head = wire::envelope(&resource.kind.api_version(), &resource.list_kind, custom);
+        // Items of built-in kinds carry no kind and version, as upstream's do not.
+        let item_head = if custom { call.envelope() } else { "{".to_string() };
+        let size: usize = self.items.iter().map(|i| i.len() + item_head.len() + 1).sum();
+        let mut out = BytesMut::with_capacity(size + head.len() + 256);
+        out.put_slice(head.as_bytes());
+        out.put_slice(b"\"metadata\":");
+        out.put_slice(self.metadata().to_string().as_bytes());
+        out.put_slice(b",\"items\":[");
+        for (at, item) in self.items.iter().enumerate() {
+            if at > 0 {
+                out.put_u8(b',');
+            }
+            out.put_slice(item_head.as_bytes());
+            out.put_slice(&wire::strip_envelope(item));
+        }
+        out.put_slice(b"]}");
+        out.freeze()
+    }
+}
+
+/// Where and at which revision a list begins.
+struct Start {
+    at: Option<u64>,
+    after: Option<String>,
+    /// A client continues a list that began earlier.
+    continued: bool,
+}
+
+impl Start {
+    fn resolve(call: &Call, options: &ListOptions) -> Result<Self, Status> {
+        if !options.token.is_empty() {
+            let token = Token::decode(&options.token)?;
+            if !matches!(options.resource_version.as_str(), "" | "0") {
+                return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            }
+            return Ok(Self { at: token.revision, after: Some(token.after), continued: true });
+        }
+        let newest = Self { at: None, after: None, continued: false };
+        if options.resource_version.is_empty() {
+            return Ok(newest);
+        }
+        let asked = parse_revision(&options.resource_version)
+            .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
+        let legacy_exact = options.matching.is_none() && options.limit > 0 && asked > 0;
+        if options.matching == Some(Match::Exact) || legacy_exact {
+            return Ok(Self { at: Some(asked), ..newest });
+        }
+        let current = call.inner.store.revision();
+        if asked > current { Err(too_large(asked, current)) } else { Ok(newest) }
+    }
+
+    fn refuse(&self, error: &ReadError) -> Status {
+        match (error, self.at, &self.after) {
+            (ReadError::Compacted { .. }, _, Some(after)) if self.continued => {
+                let token = Token { revision: None, after: after.clone() }.encode();
+                let mut status = Status::expired(INCONSISTENT_CONTINUE);
+                status.continue_token = Some(token.into());
+                status
+            }
+            (ReadError::Compacted { .. }, ..) => {
+                Status::expired("The resourceVersion for the provided list is too old.")
+            }
+            (ReadError::Future { current }, asked, _) => too_large(asked.unwrap_or_default(), *current),
+            (ReadError::Closed, ..) => Status::new(503, "ServiceUnavailable", "the server is stopping"),
+        }
+    }
+}
+
+const INCONSISTENT_CONTINUE: &str = "The provided continue parameter is too old to display a consistent list result. \
+    You can start a new list without the continue parameter, or use the continue token in this response to retrieve the \
+    remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
+    created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+/// 504: the client has seen a revision this server has not.
+pub(super) fn too_large(asked: u64, current: u64) -> Status {
+    let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+    Status::new(504, "Timeout", message).with_details(json!({
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }))
+}
+
+/// A revision as a client writes it; the error is the one Go's storage gives.
+pub(super) fn parse_revision(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| {
+        let why = if text.bytes().all(|b| b.is_ascii_digit()) { "value out of range" } else { "invalid syntax" };
+        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
+    })
+}
