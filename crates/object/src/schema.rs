@@ -8,15 +8,30 @@ use std::sync::Arc;
 use crate::Value;
 
 mod builtin;
+mod checks;
 mod decode;
-mod gobase64;
-mod gotime;
+mod defaulting;
+mod embedded;
+pub(crate) mod formats;
+pub(crate) mod gobase64;
+pub(crate) mod gotime;
 mod gotype;
+mod lists;
+mod numbers;
+pub(crate) mod pattern;
+mod prune;
 #[cfg(test)]
 mod tests;
+pub(crate) mod validate;
 
 pub use builtin::{Builtin, builtin};
+pub use checks::{Checks, Rule};
 pub use decode::{DecodeError, decode, decode_definition, interpret};
+pub use defaulting::{default, drop_nulls};
+pub use embedded::{read_custom, validate_embedded};
+pub use lists::validate_lists;
+pub use prune::prune;
+pub use validate::{validate, validate_at};
 
 /// The JSON type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -87,8 +102,8 @@ pub struct Schema {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
-    /// Keywords only validation reads (`enum`, `pattern`, bounds, `allOf`, `x-kubernetes-validations`, ...), as given.
-    pub checks: Option<Box<Value>>,
+    /// Keywords only validation reads (`enum`, `pattern`, bounds, `allOf`, `x-kubernetes-validations`, ...).
+    pub checks: Option<Box<Checks>>,
 }
 
 /// Definitions by name, in which references are looked up. Cheap to clone.
@@ -181,10 +196,13 @@ impl Schema {
                 }
             }
         }
-        if !checks.is_empty() {
-            schema.checks = Some(Box::new(Value::Object(checks)));
-        }
+        schema.checks = Checks::from_json(&checks);
         schema
+    }
+
+    /// Nothing is known of the value: what `additionalProperties: true` says.
+    pub(crate) fn says_nothing(&self) -> bool {
+        self.kind == Type::Any && !self.int_or_string && !self.preserve_unknown && self.reference.is_none()
     }
 }
 

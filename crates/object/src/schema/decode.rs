@@ -30,6 +30,12 @@ pub fn decode(kind: &GroupVersionKind, object: Value) -> Result<(Value, Vec<Stri
 
 /// The same for any definition, such as `io.k8s.api.core.v1.PodSpec`.
 pub fn decode_definition(definition: &str, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
+    let (value, paths) = decode_paths(definition, object)?;
+    Ok((value, paths.into_iter().map(|path| format!("unknown field {path:?}")).collect()))
+}
+
+/// The same, with the bare paths of unknown fields.
+pub(super) fn decode_paths(definition: &str, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
     let Some(shape) = GoStruct::of(definition) else { return Err(DecodeError::UnknownKind(definition.to_string())) };
     let mut decoder = Decoder::default();
     let root = GoType { text: go_name(definition).into(), shape: Shape::Struct(definition.into()) };
@@ -217,7 +223,7 @@ impl Decoder {
             return;
         }
         let dot = if self.strict_path.is_empty() { "" } else { "." };
-        self.unknown.push(format!("unknown field {:?}", format!("{}{dot}{key}", self.strict_path)));
+        self.unknown.push(format!("{}{dot}{key}", self.strict_path));
     }
 
     fn mismatch(&mut self, what: &str, target: &str) -> Value {

@@ -1,0 +1,421 @@
+//! Validation of a custom resource against its schema, in the words of the API server.
+//!
+//! On update, what is unchanged since the old object does not fail again (ratcheting): list items are matched by their keys
+//! in lists of the type `map`, everything else by name.
+
+use super::formats;
+use super::numbers;
+use super::pattern;
+use super::{Checks, ListType, Schema, Type};
+use crate::field::{FieldError, FieldErrorKind};
+use crate::{Map, Value};
+
+/// What is wrong with `value`; `old` is what it replaces.
+pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    validate_at(schema, value, old, "", "")
+}
+
+/// The same for a part of an object: `parent` is put before every field, `path` is what messages begin with.
+pub fn validate_at(schema: &Schema, value: &Value, old: Option<&Value>, parent: &str, path: &str) -> Vec<FieldError> {
+    let outcome = Validator { at_root: path.is_empty() }.ratcheting(schema, value, old, path);
+    outcome.failures.into_iter().map(|failure| failure.into_field_error(parent)).collect()
+}
+
+/// One failed check.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Failure {
+    kind: FieldErrorKind,
+    /// The path the failure is about; `None` for failures without one.
+    name: Option<String>,
+    value: Value,
+    /// What the field error says.
+    detail: String,
+    /// The whole text, by which equal failures are reported once.
+    text: String,
+}
+
+impl Failure {
+    pub(super) fn invalid(name: &str, value: impl Into<Value>, text: String) -> Self {
+        let kind = FieldErrorKind::Invalid;
+        Self { kind, name: Some(name.to_string()), value: value.into(), detail: text.clone(), text }
+    }
+
+    /// A failure that names no field.
+    pub(super) fn bare(text: String) -> Self {
+        Self { name: None, ..Self::invalid("", "", text) }
+    }
+
+    fn wrong_type(name: &str, expected: &str, found: &str) -> Self {
+        let text = format!("{name} in body must be of type {expected}: {found:?}");
+        Self { kind: FieldErrorKind::TypeInvalid, ..Self::invalid(name, found, text) }
+    }
+
+    fn into_field_error(self, parent: &str) -> FieldError {
+        let name = self.name.as_deref().unwrap_or("");
+        let name = name.strip_prefix('.').unwrap_or(name);
+        let field = match (parent.is_empty(), name.is_empty()) {
+            (_, true) => parent.to_string(),
+            (true, false) => name.to_string(),
+            (false, false) => format!("{parent}.{name}"),
+        };
+        // Go's field paths print as `<nil>` when they are empty.
+        let field = if field.is_empty() { "<nil>".to_string() } else { field };
+        FieldError { kind: self.kind, field, value: Some(self.value), detail: self.detail }
+    }
+}
+
+/// Failures, and how many checks were made: `anyOf` shows the failures of the alternative that got furthest.
+#[derive(Default)]
+struct Outcome {
+    failures: Vec<Failure>,
+    checked: usize,
+}
+
+impl Outcome {
+    fn one(failure: Failure) -> Self {
+        Self { failures: vec![failure], checked: 0 }
+    }
+
+    fn valid(&self) -> bool {
+        self.failures.is_empty()
+    }
+
+    fn add(&mut self, failure: Failure) {
+        if self.failures.iter().all(|f| f.text != failure.text) {
+            self.failures.push(failure);
+        }
+    }
+
+    fn merge(&mut self, other: Outcome) {
+        self.checked += other.checked;
+        other.failures.into_iter().for_each(|failure| self.add(failure));
+    }
+}
+
+struct Validator {
+    at_root: bool,
+}
+
+impl Validator {
+    fn ratcheting(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &str) -> Outcome {
+        let mut outcome = self.node(schema, value, old, path);
+        if !outcome.valid() && old.is_some_and(|old| unchanged(schema, value, old)) {
+            outcome.failures.clear();
+        }
+        outcome
+    }
+
+    fn node(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &str) -> Outcome {
+        let mut outcome = Outcome::default();
+        let types = types(schema);
+        let format = schema.format.as_deref().and_then(|format| formats::supported(format, &types));
+        if value.is_null() {
+            outcome.merge(null(schema, &types, path));
+            outcome.merge(allowed(schema.checks.as_deref(), value, path));
+            return outcome;
+        }
+        if !types.is_empty() || format.is_some() {
+            outcome.merge(kind(&types, format, value, path));
+            outcome.checked += 1;
+        }
+        outcome.merge(self.alternatives(schema.checks.as_deref(), value, path));
+        outcome.checked += 1;
+        match value {
+            Value::String(text) => {
+                outcome.merge(string(schema.checks.as_deref(), text, path));
+                outcome.checked += 1;
+                if let Some(format) = format.filter(|format| formats::is_known(format)) {
+                    if !formats::matches(format, text) {
+                        outcome.add(Failure::wrong_type(path, format, text));
+                    }
+                    outcome.checked += 1;
+                }
+            }
+            Value::Number(number) => {
+                let failures = numbers::failures(schema.checks.as_deref(), &types, format, number, path);
+                failures.into_iter().for_each(|failure| outcome.add(failure));
+                outcome.checked += 2;
+            }
+            Value::Array(items) => {
+                outcome.merge(self.list(schema, items, old, path));
+                outcome.checked += 1;
+            }
+            _ => {}
+        }
+        outcome.merge(allowed(schema.checks.as_deref(), value, path));
+        outcome.checked += 1;
+        if let Value::Object(map) = value {
+            outcome.merge(self.object(schema, map, old, path));
+            outcome.checked += 1;
+        }
+        outcome.checked += 1;
+        outcome
+    }
+
+    fn object(&self, schema: &Schema, map: &Map, old: Option<&Value>, path: &str) -> Outcome {
+        let mut outcome = Outcome::default();
+        let size = map.len() as i64;
+        let checks = schema.checks.as_deref();
+        if let Some(least) = checks.and_then(|c| c.min_properties).filter(|least| size < *least) {
+            let text = format!("{path} in body should have at least {least} properties");
+            outcome.add(Failure::invalid(path, size, text));
+        }
+        if let Some(most) = checks.and_then(|c| c.max_properties).filter(|most| size > *most) {
+            let text = format!("{path} in body should have at most {most} properties");
+            outcome.add(too_many(path, size, most, text));
+        }
+        for (key, value) in map {
+            if schema.properties.contains_key(key.as_str()) {
+                continue;
+            }
+            if let Some(additional) = &schema.additional {
+                let old = old.and_then(|old| old.get(key));
+                outcome.merge(self.ratcheting(additional, value, old, &format!("{path}.{key}")));
+            }
+        }
+        for (name, property) in &schema.properties {
+            let Some(value) = map.get(name.as_ref()) else { continue };
+            let below = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+            let type_meta = self.at_root && path.is_empty() && matches!(name.as_ref(), "kind" | "apiVersion");
+            let old = old.filter(|_| !type_meta).and_then(|old| old.get(name.as_ref()));
+            outcome.merge(self.ratcheting(property, value, old, &below));
+        }
+        for name in schema.required.iter().filter(|name| !map.contains_key(name.as_ref())) {
+            let name = format!("{path}.{name}");
+            let text = format!("{name} in body is required");
+            let detail = String::new();
+            outcome.add(Failure { kind: FieldErrorKind::Required, detail, ..Failure::invalid(&name, "", text) });
+        }
+        outcome
+    }
+
+    fn list(&self, schema: &Schema, items: &[Value], old: Option<&Value>, path: &str) -> Outcome {
+        let mut outcome = Outcome { checked: 1, ..Outcome::default() };
+        if let Some(item_schema) = &schema.items {
+            for (index, item) in items.iter().enumerate() {
+                let old = old.and_then(|old| same_item(schema, item, old));
+                outcome.merge(self.ratcheting(item_schema, item, old, &format!("{path}[{index}]")));
+            }
+        }
+        let Some(checks) = schema.checks.as_deref() else { return outcome };
+        let size = items.len() as i64;
+        if let Some(least) = checks.min_items.filter(|least| size < *least) {
+            outcome.add(Failure::invalid(path, size, format!("{path} in body should have at least {least} items")));
+        }
+        if let Some(most) = checks.max_items.filter(|most| size > *most) {
+            let text = format!("{path} in body should have at most {most} items");
+            outcome.add(too_many(path, size, most, text));
+        }
+        if checks.unique_items && (1..items.len()).any(|at| items[..at].contains(&items[at])) {
+            outcome.add(Failure::invalid(path, "", format!("{path} in body shouldn't contain duplicates")));
+        }
+        outcome
+    }
+
+    /// `anyOf`, `oneOf`, `allOf` and `not`.
+    fn alternatives(&self, checks: Option<&Checks>, value: &Value, path: &str) -> Outcome {
+        let mut outcome = Outcome { checked: 1, ..Outcome::default() };
+        let Some(checks) = checks else { return outcome };
+        if !checks.any_of.is_empty() {
+            self.any_of(checks, value, path, &mut outcome);
+        }
+        if !checks.one_of.is_empty() {
+            self.one_of(checks, value, path, &mut outcome);
+        }
+        if !checks.all_of.is_empty() {
+            let mut validated = 0;
+            for schema in &checks.all_of {
+                let result = self.node(schema, value, None, path);
+                validated += usize::from(result.valid());
+                outcome.merge(result);
+            }
+            if validated != checks.all_of.len() {
+                let none = if validated == 0 { ". None validated" } else { "" };
+                outcome.add(Failure::bare(format!("{path:?} must validate all the schemas (allOf){none}")));
+            }
+        }
+        if checks.not.as_ref().is_some_and(|schema| self.node(schema, value, None, path).valid()) {
+            outcome.add(Failure::bare(format!("{path:?} must not validate the schema (not)")));
+        }
+        outcome
+    }
+
+    fn any_of(&self, checks: &Checks, value: &Value, path: &str, outcome: &mut Outcome) {
+        let mut best: Option<Outcome> = None;
+        for schema in &checks.any_of {
+            let result = self.node(schema, value, None, path);
+            if result.valid() {
+                outcome.merge(result);
+                return;
+            }
+            if best.as_ref().is_none_or(|best| result.checked > best.checked) {
+                best = Some(result);
+            }
+        }
+        outcome.add(Failure::bare(format!("{path:?} must validate at least one schema (anyOf)")));
+        best.into_iter().for_each(|best| outcome.merge(best));
+    }
+
+    fn one_of(&self, checks: &Checks, value: &Value, path: &str, outcome: &mut Outcome) {
+        let mut best: Option<Outcome> = None;
+        let mut first: Option<Outcome> = None;
+        let mut validated = 0;
+        for schema in &checks.one_of {
+            let result = self.node(schema, value, None, path);
+            if result.valid() {
+                validated += 1;
+                best = None;
+                first.get_or_insert(result);
+            } else if validated == 0 && best.as_ref().is_none_or(|best| result.checked > best.checked) {
+                best = Some(result);
+            }
+        }
+        if validated == 1 {
+            first.into_iter().for_each(|first| outcome.merge(first));
+            return;
+        }
+        let found = match validated {
+            0 => "Found none valid".to_string(),
+            n => format!("Found {n} valid alternatives"),
+        };
+        outcome.add(Failure::bare(format!("{path:?} must validate one and only one schema (oneOf). {found}")));
+        best.into_iter().for_each(|best| outcome.merge(best));
+    }
+}
+
+fn too_many(path: &str, size: i64, most: i64, text: String) -> Failure {
+    let items = if most == 1 { "item" } else { "items" };
+    let detail = format!("must have at most {most} {items}");
+    Failure { kind: FieldErrorKind::TooMany, detail, ..Failure::invalid(path, size, text) }
+}
+
+fn types(schema: &Schema) -> Vec<&'static str> {
+    if schema.int_or_string {
+        return vec!["integer", "string"];
+    }
+    match schema.kind {
+        Type::Any => vec![],
+        Type::Object => vec!["object"],
+        Type::Array => vec!["array"],
+        Type::String => vec!["string"],
+        Type::Integer => vec!["integer"],
+        Type::Number => vec!["number"],
+        Type::Boolean => vec!["boolean"],
+    }
+}
+
+fn null(schema: &Schema, types: &[&str], path: &str) -> Outcome {
+    if !types.is_empty() && !schema.nullable {
+        return Outcome::one(Failure::wrong_type(path, &types.join(","), "null"));
+    }
+    Outcome { checked: 1, ..Outcome::default() }
+}
+
+fn kind(types: &[&str], format: Option<&str>, value: &Value, path: &str) -> Outcome {
+    let (found, found_format) = match value {
+        Value::Bool(_) => ("boolean", ""),
+        Value::String(_) => ("string", ""),
+        Value::Number(n) if n.is_i64() => ("integer", "int64"),
+        Value::Number(_) => ("number", "float64"),
+        Value::Array(_) => ("array", ""),
+        _ => ("object", ""),
+    };
+    let whole = value.as_f64().is_some_and(numbers::is_whole);
+    let float_as_int = found == "number" && whole && types.contains(&"integer");
+    let int_as_float = found == "integer" && types.contains(&"number");
+    let fits = types.contains(&found) || float_as_int || int_as_float;
+    let listed = matches!(value, Value::String(_) | Value::Array(_));
+    match format {
+        Some(format) if !listed && !fits && format != found_format => {
+            Outcome::one(Failure::wrong_type(path, format, found_format))
+        }
+        Some(_) if listed && !types.contains(&"number") && !types.contains(&"integer") => {
+            Outcome { checked: 1, ..Outcome::default() }
+        }
+        _ if !fits => Outcome::one(Failure::wrong_type(path, &types.join(","), found)),
+        _ => Outcome { checked: 1, ..Outcome::default() },
+    }
+}
+
+fn string(checks: Option<&Checks>, text: &str, path: &str) -> Outcome {
+    let Some(checks) = checks else { return Outcome::default() };
+    let length = text.chars().count() as i64;
+    if let Some(most) = checks.max_length.filter(|most| length > *most) {
+        let bytes = if most == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {most} {bytes}");
+        let full = format!("{path} in body should be at most {most} chars long");
+        let failure = Failure { kind: FieldErrorKind::TooLong, detail, ..Failure::invalid(path, "", full) };
+        return Outcome::one(failure);
+    }
+    if let Some(least) = checks.min_length.filter(|least| length < *least) {
+        let full = format!("{path} in body should be at least {least} chars long");
+        return Outcome::one(Failure::invalid(path, text, full));
+    }
+    if let Some(pattern) = checks.pattern.as_deref() {
+        let shown = match pattern::compiled(pattern) {
+            Ok(regex) if regex.is_match(text) => return Outcome::default(),
+            Ok(_) => pattern.to_string(),
+            Err(error) => format!("{pattern}, but pattern is invalid: {error}"),
+        };
+        return Outcome::one(Failure::invalid(path, text, format!("{path} in body should match '{shown}'")));
+    }
+    Outcome::default()
+}
+
+fn allowed(checks: Option<&Checks>, value: &Value, path: &str) -> Outcome {
+    let Some(checks) = checks.filter(|checks| !checks.allowed.is_empty()) else { return Outcome::default() };
+    if !value.is_null() && checks.allowed.iter().any(|allowed| same_scalar(value, allowed)) {
+        return Outcome::default();
+    }
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToString::to_string);
+    let quoted: Vec<String> = checks.allowed.iter().map(|value| format!("{:?}", shown(value))).collect();
+    let detail = format!("supported values: {}", quoted.join(", "));
+    let names: Vec<String> = checks.allowed.iter().map(shown).collect();
+    let text = format!("{path} in body should be one of [{}]", names.join(" "));
+    let failure = Failure { kind: FieldErrorKind::NotSupported, detail, ..Failure::invalid(path, value.clone(), text) };
+    Outcome::one(failure)
+}
+
+/// Equal after Go's conversion of the one number type to the other.
+fn same_scalar(value: &Value, allowed: &Value) -> bool {
+    match (value, allowed) {
+        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => a == b,
+            (None, Some(b)) => a.as_f64().is_some_and(|a| a.trunc() == b as f64),
+            _ => a.as_f64() == b.as_f64(),
+        },
+        _ => value == allowed,
+    }
+}
+
+/// The item of the old list that has the same keys; only lists of the type `map` have one.
+pub(crate) fn same_item<'a>(schema: &Schema, item: &Value, old: &'a Value) -> Option<&'a Value> {
+    if schema.list_type != Some(ListType::Map) {
+        return None;
+    }
+    old.as_array()?.iter().find(|old| schema.map_keys.iter().all(|key| old.get(key.as_ref()) == item.get(key.as_ref())))
+}
+
+/// Whether a value is what it was, list maps compared regardless of order.
+pub(crate) fn unchanged(schema: &Schema, new: &Value, old: &Value) -> bool {
+    match (new, old) {
+        (Value::Array(new_items), Value::Array(old_items)) if schema.list_type == Some(ListType::Map) => {
+            new_items.len() == old_items.len()
+                && new_items.iter().all(|item| {
+                    let items = schema.items.clone().unwrap_or_default();
+                    same_item(schema, item, old).is_some_and(|old| unchanged(&items, item, old))
+                })
+        }
+        (Value::Object(new_map), Value::Object(old_map)) => {
+            new_map.len() == old_map.len()
+                && new_map.iter().all(|(key, new)| {
+                    let Some(old) = old_map.get(key) else { return false };
+                    match schema.properties.get(key.as_str()).or(schema.additional.as_ref()) {
+                        Some(child) => unchanged(child, new, old),
+                        None => new == old,
+                    }
+                })
+        }
+        _ => new == old,
+    }
+}

@@ -1,0 +1,101 @@
+//! Custom resources against schemas: answers recorded from a real kube-apiserver, one file a schema.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use switchboard_object::field::FieldError;
+use switchboard_object::schema::{
+    DecodeError, Schema, default, read_custom, validate, validate_embedded, validate_lists,
+};
+
+/// What the server answers: unknown fields, and the object or why not.
+#[derive(Debug, PartialEq)]
+struct Answer {
+    warnings: Vec<String>,
+    outcome: Outcome,
+}
+
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Stored(Value),
+    Invalid(Vec<String>),
+    Refused(String),
+}
+
+#[test]
+fn custom_resources_are_answered_as_recorded() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/custom");
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let document: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let schema = Schema::from_json(&document["schema"]);
+        for (index, case) in document["cases"].as_array().unwrap().iter().enumerate() {
+            checked += 1;
+            let (found, expected) = (answer(&schema, case), recorded(case));
+            if found != expected {
+                let name = path.file_name().unwrap().to_string_lossy().to_string();
+                let object = &case["object"];
+                wrong.push(format!("{name} {index} {object}\n  found    {found:?}\n  expected {expected:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {checked} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn answer(schema: &Schema, case: &Value) -> Answer {
+    let mut object = case["object"].clone();
+    let warnings = match read_custom(Some(schema), true, &mut object) {
+        Ok(warnings) => warnings,
+        Err(DecodeError::Value(text)) => return Answer { warnings: vec![], outcome: Outcome::Refused(text) },
+        Err(other) => panic!("{other}"),
+    };
+    default(schema, &mut object);
+    let old = case.get("old");
+    let mut errors = validate(schema, &object, old);
+    validate_embedded(schema, &object, "", &|_, _| Vec::new(), &mut errors);
+    let mut before = Vec::new();
+    if let Some(old) = old {
+        validate_lists(schema, old, "", &mut before);
+    }
+    if before.is_empty() {
+        validate_lists(schema, &object, "", &mut errors);
+    }
+    let outcome = match errors.as_slice() {
+        [] => Outcome::Stored(without_empty_metadata(object)),
+        errors => {
+            let mut texts: Vec<String> = errors.iter().map(shown).collect();
+            texts.sort();
+            Outcome::Invalid(texts)
+        }
+    };
+    Answer { warnings, outcome }
+}
+
+fn shown(error: &FieldError) -> String {
+    format!("{}|{}|{}", error.field, error.kind.reason(), error.message())
+}
+
+fn without_empty_metadata(mut object: Value) -> Value {
+    if object.get("metadata").is_some_and(|metadata| metadata == &json!({})) {
+        object.as_object_mut().unwrap().remove("metadata");
+    }
+    object
+}
+
+fn recorded(case: &Value) -> Answer {
+    let texts = |key: &str| -> Vec<String> {
+        case[key].as_array().into_iter().flatten().map(|text| text.as_str().unwrap().to_string()).collect()
+    };
+    let outcome = if case.get("errors").is_some() {
+        Outcome::Invalid(texts("errors"))
+    } else if let Some(text) = case.get("refused") {
+        let text = text.as_str().unwrap();
+        Outcome::Refused(text.split_once(" cannot be handled as a KIND: ").map_or(text, |(_, tail)| tail).to_string())
+    } else {
+        Outcome::Stored(case["result"].as_object().cloned().map(Value::Object).unwrap_or(Value::Object(Map::new())))
+    };
+    Answer { warnings: texts("warnings"), outcome }
+}
