@@ -3,6 +3,8 @@
 pub mod ambient;
 pub mod answer;
 pub mod client;
+pub mod discovery;
+pub mod openapi;
 pub mod registry;
 pub mod request;
 pub mod resource;
@@ -10,6 +12,7 @@ pub mod server;
 pub mod service;
 pub mod store;
 mod verbs;
+pub mod version;
 pub mod wire;
 
 pub use server::Cluster;

@@ -11,6 +11,7 @@
 //! concurrency stays exact. Objects are encoded once, by the writer, and shared as bytes from then on.
 
 mod bounds;
+pub mod disk;
 mod hub;
 mod key;
 mod pending;
@@ -19,12 +20,14 @@ mod state;
 mod tests;
 mod watch;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
 
 pub use bounds::Bounds;
+pub use disk::OpenError;
 pub use key::Key;
 pub use watch::{Batch, Watch};
 
@@ -153,6 +156,8 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     shared: Arc<Shared>,
+    /// Taken first by drop, so that what waits for the disk is still written and answered.
+    disk: Option<disk::Committer>,
 }
 
 /// What handles, watches and the disk's thread share.
@@ -162,15 +167,24 @@ pub(crate) struct Shared {
     state: RwLock<State>,
     /// Locked before `state` where both are.
     pending: Mutex<Pending>,
+    /// Wakes the disk's thread.
+    work: Condvar,
 }
 
 impl Store {
     /// A store that forgets everything with the process.
     pub fn in_memory(bounds: Bounds) -> Store {
-        let state = State::new();
-        let pending = Mutex::new(Pending::new(state.revision));
-        let shared = Arc::new(Shared { bounds, pending, state: RwLock::new(state) });
-        Store { inner: Arc::new(Inner { shared }) }
+        let shared = Arc::new(Shared::new(State::new(), bounds, false));
+        Store { inner: Arc::new(Inner { shared, disk: None }) }
+    }
+
+    /// A store whose acknowledged writes survive any crash, in a directory that one process at a time has open.
+    ///
+    /// # Errors
+    /// When the directory is in use, damaged, of a newer format, or out of reach.
+    pub fn open(dir: &Path, bounds: Bounds) -> Result<Store, OpenError> {
+        let (shared, disk) = disk::open(dir, bounds)?;
+        Ok(Store { inner: Arc::new(Inner { shared, disk: Some(disk) }) })
     }
 
     /// The newest visible revision.
@@ -260,6 +274,7 @@ impl Store {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.disk = None;
         let mut state = self.shared.write();
         state.closed = true;
         let groups = state.hub.all();
@@ -277,6 +292,11 @@ fn wake(groups: Vec<Arc<Group>>, revision: u64) {
 
 // A panic of a caller's closure must not take the store down: nothing is changed before the closures have returned.
 impl Shared {
+    fn new(state: State, bounds: Bounds, durable: bool) -> Shared {
+        let pending = Mutex::new(Pending::new(state.revision, durable));
+        Shared { bounds, pending, state: RwLock::new(state), work: Condvar::new() }
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,7 @@
 //!
 //! Everything here is a pure function of its arguments: no I/O, no clock, no randomness.
 
+pub mod apply;
 pub mod field;
 pub mod kind;
 pub mod schema;
@@ -14,3 +15,6 @@ pub type Map = serde_json::Map<String, Value>;
 
 /// The aggregated discovery documents of the release whose built-in kinds are served: `/api` and `/apis`.
 pub const DISCOVERY: &str = include_str!("../data/discovery.json");
+
+/// The OpenAPI v3 schemas of that release's built-in kinds, by definition name.
+pub const SCHEMAS: &str = include_str!("../data/schemas.json");

@@ -92,6 +92,8 @@ pub struct Schema {
     pub map_keys: Vec<Box<str>>,
     /// `x-kubernetes-map-type: atomic`.
     pub map_atomic: bool,
+    /// `x-kubernetes-map-type: granular`, which overrides an atomic type where it is referred to.
+    pub map_granular: bool,
     /// `x-kubernetes-patch-merge-key`.
     pub patch_merge_key: Option<Box<str>>,
     /// `x-kubernetes-patch-strategy`, split at commas: `merge`, `replace`, `retainKeys`.
@@ -182,7 +184,10 @@ impl Schema {
                 "nullable" => schema.nullable = value == true,
                 "x-kubernetes-list-type" => schema.list_type = list_type(value),
                 "x-kubernetes-list-map-keys" => schema.map_keys = strings(value),
-                "x-kubernetes-map-type" => schema.map_atomic = value == "atomic",
+                "x-kubernetes-map-type" => {
+                    schema.map_atomic = value == "atomic";
+                    schema.map_granular = value == "granular";
+                }
                 "x-kubernetes-patch-merge-key" => schema.patch_merge_key = value.as_str().map(Into::into),
                 "x-kubernetes-patch-strategy" => {
                     schema.patch_strategy = value.as_str().unwrap_or("").split(',').map(Into::into).collect();

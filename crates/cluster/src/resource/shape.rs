@@ -43,6 +43,14 @@ impl LazyShape {
         Self { source: Source::Custom { definition, version }, read: OnceLock::new() }
     }
 
+    /// The schema as a CRD states it, descriptions included; `None` for built-in kinds.
+    pub fn stated(&self) -> Option<Value> {
+        match &self.source {
+            Source::BuiltIn(_) => None,
+            Source::Custom { definition, version } => custom_schema(definition, version),
+        }
+    }
+
     /// The schema, when there is one.
     pub fn get(&self) -> Option<&Shape> {
         self.read.get_or_init(|| self.source.read()).as_ref()
@@ -90,4 +98,17 @@ struct Version {
 struct VersionSchema {
     #[serde(rename = "openAPIV3Schema")]
     open_api_v3_schema: Option<Value>,
+}
+
+/// `io.k8s.api.apps.v1.Deployment`: how the API server names the definition of a built-in kind.
+pub fn definition_name(kind: &GroupVersionKind) -> String {
+    let GroupVersionKind { group, version, kind } = kind;
+    match group.as_str() {
+        "" => format!("io.k8s.api.core.{version}.{kind}"),
+        "apiextensions.k8s.io" => {
+            format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}")
+        }
+        "apiregistration.k8s.io" => format!("io.k8s.kube-aggregator.pkg.apis.apiregistration.{version}.{kind}"),
+        group => format!("io.k8s.api.{}.{version}.{kind}", group.split('.').next().unwrap_or(group)),
+    }
 }

@@ -42,11 +42,13 @@ pub(super) struct Pending {
     /// The newest waiting change of each object.
     pub(super) newest: HashMap<Key, Arc<Change>>,
     pub(super) refusal: Option<Refusal>,
+    /// The last handle is gone: write what waits, then end.
+    pub(super) closing: bool,
 }
 
 impl Pending {
-    pub(super) fn new(revision: u64) -> Pending {
-        Pending { revision, durable: false, queue: Vec::new(), newest: HashMap::new(), refusal: None }
+    pub(super) fn new(revision: u64, durable: bool) -> Pending {
+        Pending { revision, durable, queue: Vec::new(), newest: HashMap::new(), refusal: None, closing: false }
     }
 
     fn enqueue(&mut self, change: Option<Arc<Change>>) -> oneshot::Receiver<Result<(), Refusal>> {
@@ -98,6 +100,7 @@ impl Shared {
         if !met {
             let outcome = Err(WriteError::Conflict { current: before });
             let answered = is_waiting.then(|| pending.enqueue(None));
+            self.work.notify_one();
             return Ok(Staged { outcome, answered });
         }
         let revision = pending.revision + 1;
@@ -116,6 +119,7 @@ impl Shared {
         }
         pending.newest.insert(change.key.clone(), change.clone());
         let answered = pending.enqueue(Some(change.clone()));
+        self.work.notify_one();
         Ok(Staged { outcome: Ok(change), answered: Some(answered) })
     }
 }

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod model;
+
 use super::*;
 
 fn body(text: &'static str) -> impl FnOnce(u64) -> Bytes {

@@ -1,0 +1,66 @@
+//! OpenAPI: what `kubectl explain`, client-side validation and code generators read.
+//!
+//! ```text
+//! Registry ─▶ operations ─▶ v3: one document per group and version, JSON
+//!   │                    └▶ v2: one document for everything, JSON or gnostic's protobuf
+//!   └▶ definitions: built-in ones as carried, custom ones from their CRDs
+//! ```
+//!
+//! Built-in definitions carry no descriptions; those of CRDs are shown as the CRD states them.
+
+mod custom;
+mod definitions;
+mod operations;
+mod protobuf;
+#[cfg(test)]
+mod tests;
+mod v2;
+mod v3;
+
+use ring::digest::{SHA512, digest};
+use serde_json::json;
+use switchboard_object::{Map, Value};
+
+use crate::registry::{Group, Registry, Version};
+
+pub use protobuf::encode as encode_v2;
+pub use v2::document as v2_document;
+pub use v3::document as v3_document;
+
+/// The media type of the v2 document's protobuf form, as client-go asks for it.
+pub const PROTOBUF_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// `/openapi/v3`: where the documents are. Each address carries a hash of what its document is made from, so that a
+/// client may keep it until the hash changes.
+pub fn v3_index(registry: &Registry) -> Value {
+    let mut paths = Map::new();
+    for group in registry.groups() {
+        for version in &group.versions {
+            let path = v3_path(group, version);
+            let hash = content_hash(group, version);
+            let url = format!("/openapi/v3/{path}?hash={hash}");
+            paths.insert(path, json!({"serverRelativeURL": url}));
+        }
+    }
+    json!({ "paths": paths })
+}
+
+/// The hash under which [`v3_index`] lists the document of this group and version.
+pub fn content_hash(group: &Group, version: &Version) -> String {
+    let mut text = format!("{} {}/{}", crate::version::GIT_VERSION, group.name, version.name);
+    for resource in &version.resources {
+        text.push_str(&format!(" {} {:?}", resource.plural, resource.subresources));
+        if resource.custom.is_some() {
+            text.push_str(&resource.shape.stated().unwrap_or_default().to_string());
+        }
+    }
+    digest(&SHA512, text.as_bytes()).as_ref().iter().map(|b| format!("{b:02X}")).collect()
+}
+
+/// `api/v1`, `apis/apps/v1`.
+fn v3_path(group: &Group, version: &Version) -> String {
+    match &*group.name {
+        "" => format!("api/{}", version.name),
+        name => format!("apis/{name}/{}", version.name),
+    }
+}

@@ -1,0 +1,62 @@
+//! The carried definitions of built-in kinds, looked up by name and by kind without holding them parsed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde_json::value::RawValue;
+use switchboard_object::kind::GroupVersionKind;
+use switchboard_object::{Map, SCHEMAS, Value};
+
+/// Where a v3 document keeps its schemas.
+pub(super) const V3_PREFIX: &str = "#/components/schemas/";
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+
+static RAW: LazyLock<BTreeMap<&'static str, &'static RawValue>> =
+    LazyLock::new(|| serde_json::from_str(SCHEMAS).expect("the carried schemas are well formed"));
+
+static NAMES: LazyLock<BTreeMap<GroupVersionKind, &'static str>> = LazyLock::new(|| {
+    let mut names = BTreeMap::new();
+    for (name, raw) in RAW.iter().filter(|(_, raw)| raw.get().contains("x-kubernetes-group-version-kind")) {
+        let definition: Value = serde_json::from_str(raw.get()).expect("the carried schemas are well formed");
+        let kinds = definition["x-kubernetes-group-version-kind"].as_array().cloned().unwrap_or_default();
+        for kind in kinds {
+            let part = |key: &str| kind[key].as_str().unwrap_or_default().to_string();
+            names.insert(GroupVersionKind::new(part("group"), part("version"), part("kind")), *name);
+        }
+    }
+    names
+});
+
+/// The name of a `meta/v1` definition.
+pub(super) fn meta(kind: &str) -> String {
+    format!("{META}{kind}")
+}
+
+/// The definition name of a built-in kind.
+pub(super) fn name_of(kind: &GroupVersionKind) -> Option<&'static str> {
+    NAMES.get(kind).copied()
+}
+
+/// All built-in definitions.
+pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
+    RAW.iter().map(|(name, raw)| (*name, parse(raw)))
+}
+
+/// The definitions of that name and of everything they refer to, added to `schemas`.
+pub(super) fn add_with_references(schemas: &mut Map, names: impl IntoIterator<Item = String>) {
+    let mut waiting: BTreeSet<String> = names.into_iter().collect();
+    while let Some(name) = waiting.pop_first() {
+        let Some(raw) = RAW.get(name.as_str()).filter(|_| !schemas.contains_key(&name)) else { continue };
+        waiting.extend(references(raw.get()));
+        schemas.insert(name, parse(raw));
+    }
+}
+
+/// Names referred to in the text of a definition.
+pub(super) fn references(json: &str) -> impl Iterator<Item = String> {
+    json.split(V3_PREFIX).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_string)
+}
+
+fn parse(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).expect("the carried schemas are well formed")
+}

@@ -1,0 +1,118 @@
+//! The file that writes are appended to.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::frame::{FileKind, FrameKind, FrameWriter, HEADER_BYTES, Header};
+use super::{log_path, sync_directory};
+use crate::store::Change;
+
+/// Stored objects include secrets.
+const FILE_MODE: u32 = 0o600;
+
+/// Where a log's bytes go: a file, or a test's idea of a failing one.
+pub(super) trait Medium: Send + std::fmt::Debug {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn flush(&mut self) -> io::Result<()>;
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl Medium for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)?;
+        self.sync_data()
+    }
+}
+
+/// An open log.
+#[derive(Debug)]
+pub(super) struct Log {
+    path: PathBuf,
+    medium: Box<dyn Medium>,
+    frames: FrameWriter,
+    length: u64,
+}
+
+impl Log {
+    pub(super) fn new(path: PathBuf, medium: Box<dyn Medium>, header: Header, length: u64) -> Log {
+        Log { path, medium, frames: FrameWriter::new(header), length }
+    }
+
+    /// A new, empty log after `revision`. It gets its name only when its header is durable.
+    pub(super) fn create(dir: &Path, revision: u64) -> io::Result<Log> {
+        let header = Header { kind: FileKind::Log, salt: salt(), revision };
+        let path = log_path(dir, revision);
+        let file = create_named(&path, |file| file.write_all(&header.encode()))?;
+        Ok(Log::new(path, Box::new(file), header, HEADER_BYTES as u64))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Appends the changes as one frame and flushes it. On an error nothing of it remains, as far as the disk obeys.
+    pub(super) fn append(&mut self, changes: &[Arc<Change>]) -> io::Result<()> {
+        let Some(first) = changes.first() else { return Ok(()) };
+        self.frames.begin();
+        changes.iter().for_each(|change| self.frames.change(change));
+        let frame = self.frames.finish(FrameKind::Changes, first.revision);
+        let appended = self.medium.append(frame).and_then(|()| self.medium.flush());
+        if let Err(error) = appended {
+            // A refused write should not come back after a restart; if even this fails, the restart decides.
+            let _ = self.medium.cut(self.length);
+            return Err(error);
+        }
+        self.length += frame.len() as u64;
+        self.seal(first.revision + changes.len() as u64 - 1);
+        Ok(())
+    }
+
+    /// Notes that the frame before was flushed, so that damage to it cannot pass for a write that was never acknowledged.
+    /// Not flushed itself: it outlives the process at once and a power cut soon.
+    fn seal(&mut self, revision: u64) {
+        self.frames.begin();
+        let seal = self.frames.finish(FrameKind::Seal, revision);
+        match self.medium.append(seal) {
+            Ok(()) => self.length += seal.len() as u64,
+            // The next append meets the same trouble and reports it.
+            Err(_) => drop(self.medium.cut(self.length)),
+        }
+    }
+}
+
+/// Creates a file that appears under its name complete and durable, or not at all; it stays open for appending.
+pub(super) fn create_named(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<File> {
+    let unfinished = path.with_extension("tmp");
+    let create = || {
+        // A leftover of a crash has no claim to the name.
+        let _ = std::fs::remove_file(&unfinished);
+        let mut file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(&unfinished)?;
+        fill(&mut file)?;
+        file.sync_all()?;
+        std::fs::rename(&unfinished, path)?;
+        sync_directory(path.parent().unwrap_or(Path::new(".")))?;
+        Ok(file)
+    };
+    create().inspect_err(|_| drop(std::fs::remove_file(&unfinished)))
+}
+
+/// The standard library's hash seeds are random, which is all a salt needs.
+pub(super) fn salt() -> u64 {
+    RandomState::new().hash_one(0u8)
+}

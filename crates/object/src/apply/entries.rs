@@ -1,0 +1,216 @@
+//! `metadata.managedFields`: reading, ordering and writing its entries.
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use crate::{Map, Value};
+
+use super::fields;
+use super::scalar::write_json_string;
+use super::set::Set;
+
+/// More entries of updates than this are merged into `ancient-changes`.
+const MAX_UPDATE_ENTRIES: usize = 10;
+const ANCIENT: &str = "ancient-changes";
+
+/// How a manager wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Operation {
+    Apply,
+    Update,
+}
+
+/// Who owns which paths, in which version, since when.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) manager: Cow<'a, str>,
+    pub(crate) operation: Operation,
+    pub(crate) api_version: Cow<'a, str>,
+    pub(crate) subresource: Cow<'a, str>,
+    pub(crate) time: Option<Cow<'a, str>>,
+    pub(crate) set: Set<'a>,
+}
+
+/// All entries of an object, one per manager identity.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entries<'a>(pub(crate) Vec<Entry<'a>>);
+
+impl<'a> Entry<'a> {
+    /// Is this the entry of that writer? An applier is the same whatever version it applies.
+    pub(crate) fn is(&self, manager: &str, operation: Operation, api_version: &str, subresource: &str) -> bool {
+        self.manager == manager
+            && self.operation == operation
+            && self.subresource == subresource
+            && (operation == Operation::Apply || self.api_version == api_version)
+    }
+
+    fn same_identity(&self, other: &Entry<'_>) -> bool {
+        self.is(&other.manager, other.operation, &other.api_version, &other.subresource)
+    }
+
+    /// The identity as upstream spells it; its order decides ties.
+    pub(crate) fn identity(&self) -> String {
+        let mut out = String::from("{");
+        let mut field = |name: &str, value: &str| {
+            if !value.is_empty() {
+                out.push_str(if out.len() > 1 { ",\"" } else { "\"" });
+                out.push_str(name);
+                out.push_str("\":");
+                write_json_string(&mut out, value, true);
+            }
+        };
+        field("manager", &self.manager);
+        field("operation", self.operation.name());
+        field("apiVersion", if self.operation == Operation::Apply { "" } else { &self.api_version });
+        field("subresource", &self.subresource);
+        out.push('}');
+        out
+    }
+
+    fn seconds(&self) -> i64 {
+        self.time.as_deref().and_then(|t| t.parse::<jiff::Timestamp>().ok()).map_or(0, jiff::Timestamp::as_second)
+    }
+
+    fn encode(&self) -> Value {
+        let mut entry = Map::new();
+        entry.insert("apiVersion".into(), json!(self.api_version));
+        entry.insert("fieldsType".into(), json!("FieldsV1"));
+        entry.insert("fieldsV1".into(), fields::encode(&self.set));
+        if !self.manager.is_empty() {
+            entry.insert("manager".into(), json!(self.manager));
+        }
+        entry.insert("operation".into(), json!(self.operation.name()));
+        if !self.subresource.is_empty() {
+            entry.insert("subresource".into(), json!(self.subresource));
+        }
+        if let Some(time) = &self.time {
+            entry.insert("time".into(), json!(time));
+        }
+        Value::Object(entry)
+    }
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// Reads `metadata.managedFields`; absent and null are no entries.
+    pub(crate) fn decode(list: Option<&'a Value>) -> Result<Self, String> {
+        let mut entries = Entries::default();
+        for (i, entry) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let entry = decode_entry(i, entry)?;
+            match entries.0.iter_mut().find(|e| e.same_identity(&entry)) {
+                Some(earlier) => *earlier = entry,
+                None => entries.0.push(entry),
+            }
+        }
+        Ok(entries)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The list to store, in upstream's order; `None` when there is no entry.
+    pub(crate) fn encode(mut self) -> Option<Value> {
+        if self.is_empty() {
+            return None;
+        }
+        self.0.sort_by(|a, b| {
+            let order = a.operation.cmp(&b.operation).then_with(|| a.seconds().cmp(&b.seconds()));
+            let order = order.then_with(|| a.manager.cmp(&b.manager)).then_with(|| a.api_version.cmp(&b.api_version));
+            order.then_with(|| a.subresource.cmp(&b.subresource))
+        });
+        Some(Value::Array(self.0.iter().map(Entry::encode).collect()))
+    }
+
+    /// Merges the oldest entries of updates, one bucket per version, until their number is within the bound.
+    pub(crate) fn cap(&mut self) {
+        let mut updaters: Vec<usize> =
+            (0..self.0.len()).filter(|i| self.0[*i].operation == Operation::Update).collect();
+        if updaters.len() <= MAX_UPDATE_ENTRIES {
+            return;
+        }
+        updaters.sort_by_cached_key(|i| (self.0[*i].seconds(), self.0[*i].identity()));
+        let mut length = updaters.len();
+        let mut first_of: Vec<(Cow<'a, str>, usize)> = Vec::new();
+        let mut gone = vec![false; self.0.len()];
+        for i in updaters {
+            if length <= MAX_UPDATE_ENTRIES {
+                break;
+            }
+            let version = self.0[i].api_version.clone();
+            let Some(first) = first_of.iter().find(|(v, _)| *v == version).map(|(_, first)| *first) else {
+                first_of.push((version, i));
+                continue;
+            };
+            let bucket =
+                (0..self.0.len()).find(|b| !gone[*b] && self.0[*b].is(ANCIENT, Operation::Update, &version, ""));
+            self.merge_into(bucket.unwrap_or(first), i);
+            // Even when it is the bucket itself, as upstream has it.
+            gone[i] = true;
+            length -= 1;
+        }
+        let mut gone = gone.into_iter();
+        self.0.retain(|_| !gone.next().unwrap_or(false));
+    }
+
+    fn merge_into(&mut self, bucket: usize, i: usize) {
+        let set = self.0[i].set.union(&self.0[bucket].set);
+        let time = self.0[i].time.clone();
+        let entry = &mut self.0[bucket];
+        entry.manager = Cow::Borrowed(ANCIENT);
+        entry.subresource = Cow::Borrowed("");
+        entry.set = set;
+        entry.time = time;
+    }
+}
+
+fn decode_entry(place: usize, entry: &Value) -> Result<Entry<'_>, String> {
+    let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or("");
+    let operation = match text("operation") {
+        "Apply" => Operation::Apply,
+        "Update" => Operation::Update,
+        _ => return Err("operation must be `Apply` or `Update`".into()),
+    };
+    if text("apiVersion").is_empty() {
+        return Err("apiVersion must not be empty".into());
+    }
+    match text("fieldsType") {
+        "FieldsV1" => {}
+        "" => return Err(format!("missing fieldsType in managed fields entry {place}")),
+        other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {place}")),
+    }
+    let set = match entry.get("fieldsV1") {
+        None | Some(Value::Null) => Set::default(),
+        Some(fields) => fields::decode(fields).map_err(|why| format!("error decoding set: {why}"))?,
+    };
+    Ok(Entry {
+        manager: Cow::Borrowed(text("manager")),
+        operation,
+        api_version: Cow::Borrowed(text("apiVersion")),
+        subresource: Cow::Borrowed(text("subresource")),
+        time: entry.get("time").and_then(Value::as_str).map(whole_seconds),
+        set,
+    })
+}
+
+/// The time in UTC, to the second.
+fn whole_seconds(time: &str) -> Cow<'_, str> {
+    // 2006-01-02T15:04:05Z
+    const CANONICAL_LENGTH: usize = 20;
+    if time.len() == CANONICAL_LENGTH && time.ends_with('Z') {
+        return Cow::Borrowed(time);
+    }
+    match time.parse::<jiff::Timestamp>() {
+        Ok(at) => Cow::Owned(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+        Err(_) => Cow::Borrowed(time),
+    }
+}

@@ -1,0 +1,242 @@
+//! Who owns what after a write: structured-merge-diff's updater.
+
+use crate::Value;
+use crate::schema::Definitions;
+
+use super::atom::Ty;
+use super::collect::{collect, with_named_fields};
+use super::compare::{Changes, compare};
+use super::conflict::Conflict;
+use super::entries::{Entries, Entry};
+use super::merge::merge;
+use super::problem::Problems;
+use super::reconcile::reconcile;
+use super::remove::remove;
+use super::reset::ResetFields;
+use super::scalar::same;
+use super::set::Set;
+use super::{Typed, Writer};
+
+/// The fixed parts of one decision.
+pub(crate) struct Updater<'a> {
+    pub(crate) typed: Typed<'a>,
+    pub(crate) writer: Writer<'a>,
+    pub(crate) reset: &'a ResetFields,
+}
+
+/// Why an apply is refused.
+pub(crate) enum Refusal<'a> {
+    Conflicts(Vec<Conflict<'a>>),
+    Problems(Problems),
+}
+
+impl<'a> Updater<'a> {
+    fn definitions(&self) -> &'a Definitions {
+        self.typed.definitions
+    }
+
+    /// The type of the object in a version; `None` when that version is not served any more.
+    fn ty(&self, api_version: &str) -> Option<Ty<'a>> {
+        if api_version == self.writer.api_version {
+            return Some(self.typed.root());
+        }
+        let other = self.typed.versions.iter().find(|(version, _)| version == api_version)?;
+        Some(Ty::root(other.1.as_deref(), self.typed.custom))
+    }
+
+    /// Drops entries of versions that are gone, and fits the others to schemas that became atomic since.
+    pub(crate) fn refresh(&self, entries: &mut Entries<'a>) {
+        entries.0.retain_mut(|entry| {
+            let Some(ty) = self.ty(&entry.api_version) else { return false };
+            if let Some(fitted) = reconcile(&entry.set, ty, self.definitions()) {
+                entry.set = fitted;
+            }
+            true
+        });
+    }
+
+    /// The paths a change from `old` to `new` gives to its writer. Takes them, and what is gone, from all entries.
+    pub(crate) fn update(
+        &self,
+        old: &'a Value,
+        new: &'a Value,
+        entries: &mut Entries<'a>,
+    ) -> Result<Set<'a>, Problems> {
+        let changes = self.changes(old, new, self.writer.api_version)?;
+        let mut changed = changes.modified.union(&changes.added);
+        let mut others: Vec<(String, Changes<'a>, Set<'a>)> = Vec::new();
+        for entry in &mut entries.0 {
+            let (removed, taken) = if entry.api_version == self.writer.api_version {
+                (&changes.removed, &changed)
+            } else {
+                let (_, changes, changed) = self.in_version(old, new, &entry.api_version, &mut others)?;
+                (&changes.removed, &*changed)
+            };
+            disown(entry, taken, removed);
+        }
+        entries.0.retain(|entry| !entry.set.is_empty());
+        if let Some(fields) = self.reset.of(self.writer.api_version) {
+            changed = changed.recursive_difference(fields);
+        }
+        Ok(changed)
+    }
+
+    /// Merges `config` into `live`. Gives the new object, or `None` when nothing changes, and what the applier owns.
+    pub(crate) fn apply(
+        &self,
+        live: &'a Value,
+        config: &'a Value,
+        entries: &mut Entries<'a>,
+        own: Entry<'a>,
+        force: bool,
+    ) -> Result<Option<Value>, Refusal<'a>> {
+        let mut merged = merge(live, config, self.typed.root(), self.definitions());
+        let last = position(entries, &own).map(|i| entries.0.remove(i));
+        entries.0.push(own);
+        let own = entries.0.len() - 1;
+        if let Some(last) = last.filter(|last| !last.set.is_empty()) {
+            merged = self.prune(merged, &last, entries);
+        }
+        self.settle(live, &merged, entries, own, force)?;
+        Ok((!same(live, &merged)).then_some(merged))
+    }
+
+    /// Takes from the other entries what the apply changed; without `force`, that is a conflict.
+    fn settle(
+        &self,
+        live: &'a Value,
+        merged: &Value,
+        entries: &mut Entries<'a>,
+        own: usize,
+        force: bool,
+    ) -> Result<(), Refusal<'a>> {
+        let changes = self.changes(live, merged, self.writer.api_version).map_err(Refusal::Problems)?;
+        let changed = changes.modified.union(&changes.added);
+        let mut others: Vec<(String, Changes<'_>, Set<'_>)> = Vec::new();
+        let mut conflicts = Vec::new();
+        let mut outcome = Vec::with_capacity(entries.0.len());
+        for (i, entry) in entries.0.iter().enumerate() {
+            if i == own {
+                outcome.push(None);
+                continue;
+            }
+            let (removed, changed) = if entry.api_version == self.writer.api_version {
+                (&changes.removed, &changed)
+            } else {
+                let found = self.in_version(live, merged, &entry.api_version, &mut others);
+                let (_, changes, changed) = found.map_err(Refusal::Problems)?;
+                (&changes.removed, &*changed)
+            };
+            let taken = entry.set.intersection(changed);
+            if !taken.is_empty() {
+                conflicts.push(Conflict::new(entry, taken.clone()));
+            }
+            let left = entry.set.difference(&taken).difference(removed);
+            outcome.push((!taken.is_empty() || !removed.is_empty()).then_some(left));
+        }
+        if !force && !conflicts.is_empty() {
+            return Err(Refusal::Conflicts(conflicts));
+        }
+        for (entry, left) in entries.0.iter_mut().zip(outcome) {
+            if let Some(left) = left {
+                entry.set = left;
+            }
+        }
+        entries.0.retain(|entry| !entry.set.is_empty());
+        Ok(())
+    }
+
+    fn changes<'v>(&self, old: &'v Value, new: &'v Value, version: &str) -> Result<Changes<'v>, Problems>
+    where
+        'a: 'v,
+    {
+        let ty = self.ty(version).unwrap_or(Ty::Deduced);
+        Ok(compare(old, new, ty, self.definitions())?.without(self.reset.of(version)))
+    }
+
+    fn in_version<'v, 'c>(
+        &self,
+        old: &'v Value,
+        new: &'v Value,
+        version: &str,
+        cache: &'c mut Vec<(String, Changes<'v>, Set<'v>)>,
+    ) -> Result<&'c mut (String, Changes<'v>, Set<'v>), Problems>
+    where
+        'a: 'v,
+    {
+        let place = match cache.iter().position(|(v, ..)| v == version) {
+            Some(place) => place,
+            None => {
+                let changes = self.changes(old, new, version)?;
+                let changed = changes.modified.union(&changes.added);
+                cache.push((version.to_string(), changes, changed));
+                cache.len() - 1
+            }
+        };
+        Ok(&mut cache[place])
+    }
+
+    /// Removes what the applier applied last time, does not apply now, and no other manager owns.
+    fn prune(&self, merged: Value, last: &Entry<'_>, entries: &Entries<'a>) -> Value {
+        let definitions = self.definitions();
+        let Some(ty) = self.ty(&last.api_version) else { return merged };
+        let last_set = with_named_fields(&last.set, Some(ty), definitions);
+        let pruned = remove(&merged, &last_set, ty, definitions);
+        let pruned = self.add_back_owned(&merged, pruned, &last.api_version, entries);
+        // Only what the applier owned goes: the rest dangled below it.
+        let kept = with_named_fields(&collect(&pruned, ty, definitions), Some(ty), definitions);
+        let all = with_named_fields(&collect(&merged, ty, definitions), Some(ty), definitions);
+        let gone = all.difference(&kept).intersection(&last_set);
+        if gone.is_empty() { merged } else { remove(&merged, &gone, ty, definitions) }
+    }
+
+    fn add_back_owned(&self, merged: &Value, mut pruned: Value, first: &str, entries: &Entries<'a>) -> Value {
+        let mut versions: Vec<&str> = vec![first];
+        for entry in &entries.0 {
+            if !versions.contains(&&*entry.api_version) {
+                versions.push(&entry.api_version);
+            }
+        }
+        for version in versions {
+            let Some(ty) = self.ty(version) else { continue };
+            let mut owned = Set::default();
+            let mut any = false;
+            for entry in entries.0.iter().filter(|e| e.api_version == version) {
+                owned = owned.union(&entry.set);
+                any = true;
+            }
+            if any {
+                pruned = add_back(merged, &pruned, &owned, ty, self.definitions());
+            }
+        }
+        pruned
+    }
+}
+
+/// Everything of `merged` that is left in `pruned` or is owned.
+fn add_back<'v>(
+    merged: &'v Value,
+    pruned: &'v Value,
+    owned: &Set<'v>,
+    ty: Ty<'v>,
+    definitions: &'v Definitions,
+) -> Value {
+    let named = |set: &Set<'v>| with_named_fields(set, Some(ty), definitions);
+    let all = named(&collect(merged, ty, definitions));
+    let left = named(&collect(pruned, ty, definitions));
+    let gone = all.difference(&left).difference(&named(owned));
+    remove(merged, &gone, ty, definitions)
+}
+
+fn position(entries: &Entries<'_>, own: &Entry<'_>) -> Option<usize> {
+    entries.0.iter().position(|e| e.is(&own.manager, own.operation, &own.api_version, &own.subresource))
+}
+
+fn disown<'a>(entry: &mut Entry<'a>, taken: &Set<'_>, removed: &Set<'_>) {
+    if entry.set.intersects(taken) {
+        entry.set = entry.set.difference(taken);
+    }
+    if !removed.is_empty() {
+        entry.set = entry.set.difference(removed);
+    }
+}

@@ -1,0 +1,48 @@
+//! Fitting a recorded set to a schema that has since made parts of the object atomic.
+
+use crate::schema::Definitions;
+
+use super::atom::Ty;
+use super::element::Element;
+use super::set::Set;
+
+/// The set with everything below a part that is atomic now replaced by that part; `None` when nothing changes.
+pub(crate) fn reconcile<'a>(set: &Set<'a>, ty: Ty<'_>, definitions: &Definitions) -> Option<Set<'a>> {
+    let (_, atomic) = walk(set, ty, false, definitions);
+    (!atomic.is_empty()).then(|| set.recursive_difference(&atomic).union(&atomic))
+}
+
+/// Whether the value at this path became atomic, and the paths below that did.
+fn walk<'a>(set: &Set<'a>, ty: Ty<'_>, whole: bool, definitions: &Definitions) -> (bool, Set<'a>) {
+    let atom = ty.resolve(definitions);
+    let mut found = Set::default();
+    let mut visit = |element: &Element<'a>, member: bool, children: &Set<'a>, ty: Ty<'_>| {
+        let (atomic, below) = walk(children, ty, member && children.is_empty(), definitions);
+        found.graft(element.clone(), atomic, below);
+    };
+    if let Some(map) = atom.map {
+        if map.is_free_form() {
+            return (false, found);
+        }
+        if !whole && map.atomic {
+            return (!set.is_empty(), found);
+        }
+        for node in &set.nodes {
+            let ty = match &node.element {
+                Element::Field(name) => map.field_or_element(name),
+                _ => map.element,
+            };
+            if let Some(ty) = ty {
+                visit(&node.element, node.member, &node.children, ty);
+            }
+        }
+    } else if let (None, Some(list)) = (atom.scalar, atom.list) {
+        if !whole && list.atomic {
+            return (true, found);
+        }
+        for node in &set.nodes {
+            visit(&node.element, node.member, &node.children, list.item);
+        }
+    }
+    (false, found)
+}

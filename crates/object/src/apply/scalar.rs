@@ -1,0 +1,284 @@
+//! Values inside path elements, and how Go compares and prints values.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use crate::Value;
+
+/// The value of a key field or of a set's item; nearly always a scalar.
+#[derive(Clone, Debug)]
+pub(crate) enum Scalar<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Cow<'a, str>),
+    /// A list or an object; allowed by the format, made by nobody.
+    Other(Cow<'a, Value>),
+}
+
+impl<'a> Scalar<'a> {
+    pub(crate) fn from_value(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(b) => Self::Bool(*b),
+            Value::Number(n) => Self::number(n),
+            Value::String(s) => Self::Text(Cow::Borrowed(s)),
+            other => Self::Other(Cow::Borrowed(other)),
+        }
+    }
+
+    pub(crate) fn from_owned(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(b) => Self::Bool(b),
+            Value::Number(n) => Self::number(&n),
+            Value::String(s) => Self::Text(Cow::Owned(s)),
+            other => Self::Other(Cow::Owned(other)),
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map(Self::from_owned).map_err(|e| e.to_string())
+    }
+
+    fn number(n: &serde_json::Number) -> Self {
+        n.as_i64().map_or_else(|| Self::Float(n.as_f64().unwrap_or(f64::NAN)), Self::Int)
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Float(_) | Self::Int(_) => 0,
+            Self::Text(_) => 1,
+            Self::Bool(_) => 2,
+            Self::Other(_) => 3,
+            Self::Null => 4,
+        }
+    }
+
+    /// As a path shows it.
+    pub(crate) fn write_text(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+            Self::Int(i) => {
+                let _ = write!(out, "{i}");
+            }
+            Self::Float(f) => out.push_str(&float_text(*f, 1e-4)),
+            Self::Text(s) => quote(out, s),
+            Self::Other(v) => write_value_text(out, v),
+        }
+    }
+
+    /// As `fieldsV1` holds it.
+    pub(crate) fn write_json(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+            Self::Int(i) => {
+                let _ = write!(out, "{i}");
+            }
+            Self::Float(f) => out.push_str(&float_text(*f, 1e-6)),
+            Self::Text(s) => write_json_string(out, s, true),
+            Self::Other(v) => out.push_str(&v.to_string()),
+        }
+    }
+}
+
+impl Ord for Scalar<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => a.cmp(b),
+            (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
+            (Self::Int(a), Self::Float(b)) => (*a as f64).total_cmp(b),
+            (Self::Float(a), Self::Int(b)) => a.total_cmp(&(*b as f64)),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Other(a), Self::Other(b)) => compare_values(a, b),
+            (a, b) => a.rank().cmp(&b.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Scalar<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Scalar<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Scalar<'_> {}
+
+fn compare_values(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => {
+            let pairs = a.iter().zip(b).map(|(a, b)| compare_values(a, b));
+            pairs.into_iter().find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let pairs = a.iter().zip(b).map(|((ak, av), (bk, bv))| ak.cmp(bk).then_with(|| compare_values(av, bv)));
+            pairs.into_iter().find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        (Value::Array(_), Value::Object(_)) => Ordering::Less,
+        (Value::Object(_), Value::Array(_)) => Ordering::Greater,
+        (a, b) => Scalar::from_value(a).cmp(&Scalar::from_value(b)),
+    }
+}
+
+/// Are two values equal, numbers by their value whatever their form?
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => match (x.as_i64(), y.as_i64()) {
+            (Some(x), Some(y)) => x == y,
+            _ => x.as_f64() == y.as_f64(),
+        },
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|((xk, xv), (yk, yv))| xk == yk && same(xv, yv))
+        }
+        _ => a == b,
+    }
+}
+
+/// A float as Go's shortest form: plain, or with an exponent of at least two digits outside `small..1e21`.
+pub(crate) fn float_text(f: f64, small: f64) -> String {
+    let size = f.abs();
+    if size != 0.0 && (size < small || size >= 1e21) {
+        let text = format!("{f:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |e| ('-', e));
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    format!("{f}")
+}
+
+/// A JSON string as Go's encoder writes it.
+pub(crate) fn write_json_string(out: &mut String, text: &str, escape_html: bool) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' if escape_html => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c if (c as u32) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Go's `%q`.
+pub(crate) fn quote(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+fn write_value_text(out: &mut String, value: &Value) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_value_text(out, item);
+            }
+            out.push(']');
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                out.push_str(name);
+                out.push('=');
+                write_value_text(out, value);
+            }
+        }
+        scalar => Scalar::from_value(scalar).write_text(out),
+    }
+}
+
+/// Go's `%v` of a decoded value.
+pub(crate) fn go_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".into(),
+        Value::Bool(b) => b.to_string(),
+        Value::Number(n) => {
+            n.as_i64().map_or_else(|| float_text(n.as_f64().unwrap_or(f64::NAN), 1e-4), |i| i.to_string())
+        }
+        Value::String(s) => s.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{k}:{}", go_text(v))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+    }
+}
+
+/// Go's `%#v` of a decoded value.
+pub(crate) fn go_syntax(value: &Value) -> String {
+    let mut quoted = String::new();
+    match value {
+        Value::Null => "interface {}(nil)".into(),
+        Value::String(s) => {
+            quote(&mut quoted, s);
+            quoted
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(k, v)| {
+                    let mut name = String::new();
+                    quote(&mut name, k);
+                    format!("{name}:{}", go_syntax(v))
+                })
+                .collect();
+            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
+        }
+        other => go_text(other),
+    }
+}
+
+/// Go's `%T` of a decoded value.
+pub(crate) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

@@ -1,0 +1,90 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::LazyLock;
+
+use serde_json::json;
+
+use super::*;
+
+static DEFINITIONS: LazyLock<Definitions> =
+    LazyLock::new(|| Definitions::from_json(&serde_json::from_str(include_str!("../../data/schemas.json")).unwrap()));
+
+const DEPLOYMENT: &str = "io.k8s.api.apps.v1.Deployment";
+
+fn typed(name: &str) -> Typed<'static> {
+    Typed::built_in(&DEFINITIONS, DEFINITIONS.get(name).unwrap())
+}
+
+fn writer<'a>(manager: &'a str, now: &'a str) -> Writer<'a> {
+    Writer { manager, api_version: "apps/v1", kind: "Deployment", subresource: "", now }
+}
+
+fn deployment(replicas: i64) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{
+                    "name": "web", "image": "web:1",
+                    "ports": [{"containerPort": 80}],
+                    "env": [{"name": "A", "value": "1"}],
+                }]},
+            },
+        },
+    })
+}
+
+fn reset() -> ResetFields {
+    ResetFields::built_in("apps", "Deployment", "")
+}
+
+#[test]
+fn a_create_gives_its_writer_every_field_it_states() {
+    let mut object = deployment(2);
+    update(None, &mut object, writer("kubectl-create", "2026-01-01T00:00:00Z"), typed(DEPLOYMENT), &reset());
+    assert_eq!(
+        object["metadata"]["managedFields"],
+        json!([{
+            "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "manager": "kubectl-create", "operation": "Update",
+            "time": "2026-01-01T00:00:00Z",
+            "fieldsV1": {
+                "f:metadata": {"f:labels": {".": {}, "f:app": {}}},
+                "f:spec": {
+                    "f:replicas": {},
+                    "f:selector": {},
+                    "f:template": {
+                        "f:metadata": {"f:labels": {".": {}, "f:app": {}}},
+                        "f:spec": {"f:containers": {"k:{\"name\":\"web\"}": {
+                            ".": {}, "f:name": {}, "f:image": {},
+                            "f:ports": {".": {}, "k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}},
+                            "f:env": {".": {}, "k:{\"name\":\"A\"}": {".": {}, "f:name": {}, "f:value": {}}},
+                        }}},
+                    },
+                },
+            },
+        }])
+    );
+}
+
+#[test]
+fn two_appliers_conflict_until_one_forces() {
+    let first =
+        apply(None, &deployment(2), writer("one", "2026-01-01T00:00:00Z"), typed(DEPLOYMENT), false, &reset()).unwrap();
+    let patch = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": 3},
+    });
+    let second = writer("two", "2026-01-01T00:00:01Z");
+    let refused = apply(Some(&first), &patch, second, typed(DEPLOYMENT), false, &reset()).unwrap_err();
+    assert_eq!(refused.message, "Apply failed with 1 conflict: conflict with \"one\": .spec.replicas");
+    let forced = apply(Some(&first), &patch, second, typed(DEPLOYMENT), true, &reset()).unwrap();
+    assert_eq!(forced["spec"]["replicas"], 3);
+    let entries = forced["metadata"]["managedFields"].as_array().unwrap();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[1]["fieldsV1"], json!({"f:spec": {"f:replicas": {}}}));
+    assert_eq!(entries[0]["fieldsV1"]["f:spec"].get("f:replicas"), None);
+}
