@@ -1,0 +1,33 @@
+//! Replays the fuzzers' corpus on stable: what once was found stays fixed.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+/// Each fuzz target's name and what it does with its input. A new target in fuzz/ gets a line here.
+const TARGETS: &[(&str, fn(&[u8]))] = &[("store_log", switchboard_cluster::store::disk::fuzz)];
+
+fn corpus() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")
+}
+
+#[test]
+fn every_input_of_the_corpus_is_survived() {
+    for (target, run) in TARGETS {
+        let dir = corpus().join(target);
+        let mut inputs = 0;
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            run(&std::fs::read(entry.unwrap().path()).unwrap());
+            inputs += 1;
+        }
+        assert!(inputs > 0, "{} is empty", dir.display());
+    }
+}
+
+#[test]
+fn every_fuzz_target_is_replayed() {
+    let targets = std::fs::read_dir(corpus().with_file_name("fuzz_targets")).unwrap();
+    for target in targets {
+        let name = target.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(TARGETS.iter().any(|(known, _)| *known == name), "{name} is not replayed");
+    }
+}
