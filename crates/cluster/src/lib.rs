@@ -7,6 +7,7 @@ pub mod discovery;
 pub mod openapi;
 pub mod registry;
 pub mod request;
+pub mod auth;
 pub mod resource;
 pub mod server;
 pub mod service;

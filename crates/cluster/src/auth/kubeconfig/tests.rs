@@ -1,0 +1,47 @@
+#![allow(clippy::unwrap_used)]
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+fn contexts() -> Vec<Context> {
+    ["switchboard", "stage"]
+        .map(|name| Context { name: name.into(), server: format!("https://127.0.0.1:1/clusters/{name}") })
+        .into()
+}
+
+fn certificates() -> Certificates {
+    Certificates::ephemeral(&[], "2026-11-15T00:00:00Z".parse().unwrap()).unwrap()
+}
+
+#[test]
+fn the_file_is_private_and_names_every_cluster() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sub/kubeconfig");
+    write(&path, &certificates(), &contexts()).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("current-context: \"switchboard\""));
+    assert!(text.contains("server: \"https://127.0.0.1:1/clusters/stage\""));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    // Ours is replaced, by us and after kubectl edited it.
+    write(&path, &certificates(), &contexts()).unwrap();
+}
+
+#[test]
+fn a_foreign_file_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config");
+    std::fs::write(&path, "apiVersion: v1\nusers:\n- name: alice\n").unwrap();
+    let error = write(&path, &certificates(), &contexts()).unwrap_err();
+    assert!(error.to_string().contains("was not written by switchboard"));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("alice"));
+}
+
+#[test]
+fn the_mode_of_a_readable_leftover_is_not_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config");
+    std::fs::write(&path, "").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    write(&path, &certificates(), &contexts()).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
