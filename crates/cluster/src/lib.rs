@@ -2,12 +2,12 @@
 
 pub mod ambient;
 pub mod answer;
+pub mod auth;
 pub mod client;
 pub mod discovery;
 pub mod openapi;
 pub mod registry;
 pub mod request;
-pub mod auth;
 pub mod resource;
 pub mod server;
 pub mod service;
