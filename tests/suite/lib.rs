@@ -1,1 +1,19 @@
 //! What the workspace's tests and benchmarks share.
+//!
+//! ```text
+//! tests/conformance/<area>/<name>.yaml ──case──▶ run ──▶ target (real | ours)
+//!                                                 │
+//!                      compare ◀── mask ◀── answers
+//! ```
+//!
+//! A case is a list of requests with the answers the real kube-apiserver gave. Running it against any server and masking
+//! what differs from run to run (uids, revisions, times) must give the same answers again.
+
+pub mod case;
+pub mod compare;
+pub mod mask;
+pub mod page;
+pub mod real;
+pub mod run;
+pub mod suite;
+pub mod target;
