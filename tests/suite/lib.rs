@@ -17,3 +17,6 @@ pub mod real;
 pub mod run;
 pub mod suite;
 pub mod target;
+
+pub mod history;
+pub mod random;

@@ -9,15 +9,18 @@ use serde_json::{Map, Value};
 
 use crate::case::Case;
 
-static UID: LazyLock<Regex> = LazyLock::new(|| pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+static UID: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
 static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+"));
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b10\.0\.0\.\d+\b"));
 static HOST: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b127\.0\.0\.1:\d+\b"));
-static PEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----\n?"));
+static PEM: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?s)-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----\n?"));
 static VOLUME: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[a-z0-9]{5}"));
 static REVISION_LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(resourceVersion\\*"?: ?\\*")\d+"#));
-static REVISION_WORDS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(current: |in record \(|too old resource version: \d+ \()\d+"));
+static REVISION_WORDS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(current: |in record \(|too old resource version: \d+ \()\d+"));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant")
@@ -145,7 +148,8 @@ impl Mask {
     fn learn_generated(&mut self, value: &Value) {
         match value {
             Value::Object(map) => {
-                if let (Some(Value::String(prefix)), Some(Value::String(name))) = (map.get("generateName"), map.get("name"))
+                if let (Some(Value::String(prefix)), Some(Value::String(name))) =
+                    (map.get("generateName"), map.get("name"))
                     && name.starts_with(prefix.as_str())
                     && name.len() > prefix.len()
                     && !self.generated.iter().any(|(known, _)| known == name)
@@ -211,7 +215,8 @@ fn mask_ages(value: &mut Value) {
     let columns: Vec<usize> = table["columnDefinitions"]
         .as_array()
         .map(|columns| {
-            let ages = |c: &Value| c["type"] == "date" || ["Age", "Last Seen", "First Seen"].iter().any(|n| c["name"] == *n);
+            let ages =
+                |c: &Value| c["type"] == "date" || ["Age", "Last Seen", "First Seen"].iter().any(|n| c["name"] == *n);
             columns.iter().enumerate().filter(|(_, c)| ages(c)).map(|(i, _)| i).collect()
         })
         .unwrap_or_default();

@@ -191,11 +191,7 @@ fn plain_or_quoted(text: &str, in_flow: bool) -> String {
         && !text.contains(" #")
         && !text.ends_with([':', ' ']);
     let word = WORDS.contains(&text.to_ascii_lowercase().as_str());
-    if starts_well && !word && (tight || loose) {
-        text.to_string()
-    } else {
-        quoted(text)
-    }
+    if starts_well && !word && (tight || loose) { text.to_string() } else { quoted(text) }
 }
 
 /// JSON's quotes are YAML's, but YAML wants more characters escaped.

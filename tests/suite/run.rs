@@ -121,7 +121,13 @@ impl Run<'_> {
             let mut watch = self.watches.remove(name).ok_or_else(|| RunError::Step(step.act.clone()))?;
             let events = self.read_events(step, &mut watch).await;
             self.watches.insert(name.to_string(), watch);
-            return Ok(Answer { code: 200, content_type: None, warnings: Vec::new(), body: Value::Null, events: Some(events?) });
+            return Ok(Answer {
+                code: 200,
+                content_type: None,
+                warnings: Vec::new(),
+                body: Value::Null,
+                events: Some(events?),
+            });
         }
         if step.open.is_some() || step.events.is_some() {
             let response = self.send(step).await?;
@@ -183,7 +189,11 @@ impl Run<'_> {
             let response = self.send(step).await?;
             let raw = Raw::read(response).await?;
             let met = wanted.iter().all(|(pointer, value)| {
-                let found = if pointer == "code" { json!(raw.code) } else { raw.body.pointer(pointer).cloned().unwrap_or_default() };
+                let found = if pointer == "code" {
+                    json!(raw.code)
+                } else {
+                    raw.body.pointer(pointer).cloned().unwrap_or_default()
+                };
                 found == *value
             });
             if met {

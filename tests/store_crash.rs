@@ -1,0 +1,170 @@
+//! Kills a process that writes to a store, again and again, and checks what is found afterwards. The log is kept short here, so
+//! that kills also hit new logs and snapshots; tests/crash.rs does the same to the whole server.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bytes::Bytes;
+use switchboard_cluster::store::{Bounds, Expect, Key, ReadError, Store, WriteError};
+use switchboard_suite::history::{Event, History, Listing, Outcome, Stream, Write, check};
+use switchboard_suite::random::Random;
+
+const KILLS: u32 = 50;
+const WRITERS: u64 = 8;
+const KEYS: u64 = 5;
+const CHILD: &str = "SWITCHBOARD_STORE_CRASH_DIR";
+
+fn bounds() -> Bounds {
+    Bounds { log_bytes: 60_000, ..Bounds::default() }
+}
+
+/// `<id> <filler> <id>`: half of it is recognizably half.
+fn body(id: &str, filler: u64) -> Bytes {
+    Bytes::from(format!("{id} {} {id}", "x".repeat(filler as usize)))
+}
+
+fn id_of(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let parts: Vec<_> = text.split(' ').collect();
+    (parts.len() == 3 && parts[0] == parts[2]).then(|| parts[0].to_owned())
+}
+
+/// Not a test of its own: what the killed process runs.
+#[test]
+fn child() {
+    let Some(dir) = std::env::var_os(CHILD) else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(Path::new(&dir), bounds()).unwrap();
+        let life = store.revision();
+        let writers: Vec<_> = (0..WRITERS).map(|writer| tokio::spawn(work(store.clone(), life, writer))).collect();
+        for writer in writers {
+            writer.await.unwrap();
+        }
+    });
+}
+
+/// Writes until killed, telling on stdout what it is about to do and what came of it.
+async fn work(store: Store, life: u64, writer: u64) {
+    let mut random = Random::new(life * WRITERS + writer);
+    for step in 0.. {
+        // Every other object is shared by all writers, so that they collide.
+        let number = random.below(KEYS);
+        let name = if number % 2 == 0 { format!("shared-{number}") } else { format!("own-{writer}-{number}") };
+        let key = Key::new("root", "configmaps", "shop", &name);
+        let stored = store.get(&key).map(|record| record.revision);
+        let id = format!("{life}-{writer}-{step}");
+        let expect = stored.map_or("-".into(), |revision| revision.to_string());
+        let filler = random.below(900);
+        let (id, result) = match stored {
+            Some(revision) if random.below(4) == 0 => {
+                say(format!("try {life}-{writer}-{step} {key} delete {expect}"));
+                (id.clone(), store.delete(key, revision, |_| body(&id, filler)).await)
+            }
+            _ => {
+                say(format!("try {life}-{writer}-{step} {key} put {expect}"));
+                let expect = stored.map_or(Expect::Absent, Expect::Revision);
+                let put = store.put(key, expect, |_| body(&id, filler)).await;
+                (id.clone(), put.map(|record| record.revision))
+            }
+        };
+        match result {
+            Ok(revision) => say(format!("done {id} {revision}")),
+            Err(WriteError::Conflict { .. }) => say(format!("refused {id} 0")),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn say(line: String) {
+    let mut stdout = std::io::stdout().lock();
+    // The parent hangs up when it has killed us; there is nobody to complain to.
+    let _ = stdout.write_all(format!("{line}\n").as_bytes());
+}
+
+/// One life: starts the child, kills it after some acknowledgements, adds what it said to the record.
+fn life(dir: &Path, life: u32, kill_after: u64, history: &mut History) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture"]).env(CHILD, dir).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut process = command.spawn().unwrap();
+    let mut done = 0;
+    let lines = BufReader::new(process.stdout.take().unwrap());
+    let mut tries: std::collections::BTreeMap<String, Write> = std::collections::BTreeMap::new();
+    for line in lines.split(b'\n').map(Result::unwrap) {
+        let line = String::from_utf8(line).unwrap();
+        let words: Vec<_> = line.split(' ').collect();
+        match words[..] {
+            ["try", id, key, what, expect] => {
+                let put = (what == "put").then(|| id.to_owned());
+                let write =
+                    Write { life, key: key.into(), id: put, expect: expect.parse().ok(), outcome: Outcome::Unknown };
+                tries.insert(id.to_owned(), write);
+            }
+            ["done" | "refused", id, revision] => {
+                let Ok(revision) = revision.parse() else { continue };
+                let outcome = if words[0] == "done" { Outcome::Acknowledged(revision) } else { Outcome::Refused };
+                tries.get_mut(id).unwrap().outcome = outcome;
+                done += 1;
+                if done == kill_after {
+                    process.kill().unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+    process.wait().unwrap();
+    history.writes.extend(tries.into_values());
+}
+
+/// Opens what the crash left, lists it and resumes the watch from `seen`.
+fn look(dir: &Path, life: u32, seen: u64) -> (Listing, Stream, u64) {
+    let store = Store::open(dir, bounds()).unwrap();
+    let page = store.list("", None, 0, None).unwrap();
+    let objects = page.records.iter().map(|(key, record)| (key.to_string(), (record.revision, id_of(&record.bytes))));
+    let listing = Listing { life, revision: page.revision, objects: objects.collect() };
+    let mut stream = Stream { after: seen, events: Vec::new() };
+    let mut watch = match store.watch("", seen) {
+        Ok(watch) => watch,
+        Err(ReadError::Future { current }) => panic!("revision {seen} was seen, the store is at {current}"),
+        Err(error) => panic!("{error}"),
+    };
+    loop {
+        let batch = watch.progress().unwrap();
+        stream.events.extend(batch.changes.iter().map(|change| {
+            let (key, revision) = (change.key.to_string(), change.revision);
+            match &change.after {
+                Some(after) => Event::Put { key, revision, id: id_of(&after.bytes) },
+                None => Event::Deleted { key, revision },
+            }
+        }));
+        if batch.changes.is_empty() {
+            stream.events.push(Event::Bookmark { revision: batch.revision });
+            return (listing, stream, batch.revision);
+        }
+    }
+}
+
+#[test]
+fn fifty_kills_lose_nothing_that_was_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut kills = Random::new(std::process::id().into());
+    let mut history = History { watchers: vec![Vec::new()], ..History::default() };
+    let mut seen = 1;
+    for round in 0..=KILLS {
+        let (listing, stream, reached) = look(dir.path(), round, seen);
+        history.listings.push(listing);
+        history.watchers[0].push(stream);
+        seen = reached;
+        if round < KILLS {
+            life(dir.path(), round, 1 + kills.below(200), &mut history);
+        }
+    }
+    let violations = check(&history);
+    assert!(violations.is_empty(), "{} violations, the first: {}", violations.len(), violations[0]);
+    let acknowledged = history.writes.iter().filter(|write| matches!(write.outcome, Outcome::Acknowledged(_))).count();
+    assert!(acknowledged as u32 > KILLS, "the writers got somewhere: {acknowledged}");
+    let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().any(|name| name.to_string_lossy().starts_with("snapshot-")), "snapshots were hit: {names:?}");
+}
