@@ -1,0 +1,63 @@
+# Two commands on a fresh machine: `make run` and `make test`. Everything else is for those who work on Switchboard.
+# A fresh machine has Rust (rustup), Go, a C compiler and package registries; whatever else is needed, these targets fetch.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+CARGO ?= cargo
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchboard/tools
+DENY_VERSION := 0.20.2
+# Nightly is needed by the fuzzer alone.
+FUZZ_TIME ?= 60
+
+.PHONY: help run test test-real record bench fuzz fmt lint deny ci real
+
+help: ## Show these targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+run: ## Start Switchboard on embedded defaults
+	$(CARGO) run --quiet -p switchboard -- up
+
+test: ## Run every test that needs nothing but this checkout
+	$(CARGO) build --workspace
+	$(CARGO) test --workspace
+
+real: ## Build the real components the oracle suites compare with (cached)
+	@real/build >/dev/null
+
+test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm and client-go
+	$(CARGO) build --workspace
+	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
+	  $(CARGO) test -p switchboard-suite --features real
+
+record: real ## Record the answers of the real kube-apiserver into tests/conformance
+	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
+	  $(CARGO) test -p switchboard-suite --features real --test conformance
+
+bench: real ## Measure against the real kube-apiserver and etcd, side by side; prints one table
+	$(CARGO) build --release -p switchboard
+	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
+	  $(CARGO) bench -p switchboard-suite --features real
+
+fuzz: ## Fuzz every target for FUZZ_TIME seconds (nightly)
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
+	@cd fuzz && for target in $$(cargo +nightly fuzz list); do \
+	  echo "== $$target"; cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_TIME); done
+
+fmt: ## Check the format
+	$(CARGO) fmt --all --check
+
+lint: ## Clippy, warnings denied
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+
+deny: ## Licences, bans and, where the database can be reached, advisories
+	@test -x $(TOOLS)/bin/cargo-deny || $(CARGO) install --locked cargo-deny --version $(DENY_VERSION) --root $(TOOLS)
+	$(TOOLS)/bin/cargo-deny check licenses bans sources
+	@$(TOOLS)/bin/cargo-deny check advisories || { code=$$?; \
+	  $(TOOLS)/bin/cargo-deny fetch db >/dev/null 2>&1 && exit $$code; \
+	  echo "advisories: not checked, the advisory database cannot be reached from here"; }
+
+ci: ## Everything above that can fail, with the time of each stage
+	@total=$$SECONDS; for stage in fmt lint deny test test-real; do \
+	  begin=$$SECONDS; $(MAKE) --no-print-directory $$stage; \
+	  echo "== stage $$stage: $$((SECONDS - begin)) s"; done; \
+	echo "== all stages: $$((SECONDS - total)) s"

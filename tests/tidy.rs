@@ -1,0 +1,216 @@
+//! House rules that a machine can check. Each test is one rule and says what to do about a breach.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Longest file of code, tests and data apart.
+const MAX_LINES: usize = 400;
+
+/// Which rooms may know which. Arrows point one way; dev-dependencies are free.
+const BORDERS: &[(&str, &[&str])] =
+    &[("object", &[]), ("cluster", &["object"]), ("gather", &["object"]), ("cli", &["object", "cluster", "gather"])];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file of the tree that git would track, as paths from the root.
+fn files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root().to_path_buf()];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let skipped = matches!(name.as_str(), "target" | ".git" | "artifacts") || path.is_symlink();
+            if path.is_dir() && !skipped {
+                waiting.push(path);
+            } else if path.is_file() && !skipped {
+                found.push(path.strip_prefix(root()).unwrap().to_path_buf());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn rust_files() -> impl Iterator<Item = (PathBuf, String)> {
+    let rust = files().into_iter().filter(|p| p.extension().is_some_and(|e| e == "rs"));
+    rust.map(|p| (p.clone(), fs::read_to_string(root().join(&p)).unwrap()))
+}
+
+fn is_test(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.starts_with("tests/")
+        || text.contains("/tests/")
+        || text.ends_with("/tests.rs")
+        || text.starts_with("benches/")
+}
+
+#[track_caller]
+fn none(breaches: Vec<String>, hint: &str) {
+    assert!(breaches.is_empty(), "{}\nhint: {hint}", breaches.join("\n"));
+}
+
+#[test]
+fn rooms_know_only_the_rooms_they_may() {
+    let mut breaches = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = entry.unwrap().path();
+        let room = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let Some((_, allowed)) = BORDERS.iter().find(|(name, _)| *name == room) else {
+            breaches.push(format!("crates/{room} has no row in BORDERS"));
+            continue;
+        };
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
+        for line in dependencies.lines() {
+            if let Some(other) = line.strip_prefix("switchboard-").and_then(|l| l.split(['.', ' ', '=']).next())
+                && !allowed.contains(&other)
+            {
+                breaches.push(format!("crates/{room} uses {other}"));
+            }
+        }
+    }
+    none(breaches, "move the code to the room it belongs to, or change DESIGN's table in ARCHITECTURE.md and BORDERS");
+}
+
+#[test]
+fn files_are_short() {
+    let long = rust_files().filter(|(path, text)| !is_test(path) && text.lines().count() > MAX_LINES);
+    let breaches = long.map(|(path, text)| format!("{}: {} lines", path.display(), text.lines().count())).collect();
+    none(breaches, "find the border that hides in the file and split it there");
+}
+
+#[test]
+fn modules_are_nouns_of_the_domain() {
+    let banned = ["mod.rs", "utils.rs", "util.rs", "helpers.rs", "helper.rs", "common.rs", "manager.rs", "misc.rs"];
+    let named = |p: &PathBuf| banned.contains(&p.file_name().unwrap().to_string_lossy().as_ref());
+    let breaches = files().into_iter().filter(named).map(|p| p.display().to_string()).collect();
+    none(breaches, "name the module after what lives in it; `foo.rs` with `foo/`, never `mod.rs`");
+}
+
+#[test]
+fn decisions_have_no_clock_no_chance_no_io() {
+    let banned = [
+        "SystemTime::now",
+        "Instant::now",
+        "Timestamp::now",
+        "Zoned::now",
+        "std::fs",
+        "TcpStream",
+        "UdpSocket",
+        "ToSocketAddrs",
+        "std::env",
+        "tokio::",
+    ];
+    let mut breaches = Vec::new();
+    for (path, text) in rust_files().filter(|(p, _)| p.starts_with("crates/object/src") && !is_test(p)) {
+        for (number, line) in text.lines().enumerate() {
+            if let Some(word) = banned.iter().find(|word| line.contains(**word)) {
+                breaches.push(format!("{}:{}: {word}", path.display(), number + 1));
+            }
+        }
+    }
+    none(breaches, "take the time, the bytes or the number as an argument");
+}
+
+#[test]
+fn nothing_is_left_open() {
+    // Put together here so that this file does not find itself.
+    let banned = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ign", "ore"), concat!("dbg", "!(")];
+    let mut breaches = Vec::new();
+    for (path, text) in rust_files() {
+        for (number, line) in text.lines().enumerate() {
+            if banned.iter().any(|word| line.contains(word)) {
+                breaches.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    none(breaches, "finish it, or assert the known wrong behaviour and say why");
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let table = manifest.split("[workspace.dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let lines = table.lines().filter(|l| !l.is_empty() && !l.starts_with('#') && !l.starts_with("switchboard-"));
+    let breaches = lines.filter(|l| !l.contains(" # ")).map(str::to_string).collect();
+    none(breaches, "write behind the dependency, on its line, why it is there");
+}
+
+#[test]
+fn crates_take_their_dependencies_from_the_workspace() {
+    let mut breaches = Vec::new();
+    for path in files().into_iter().filter(|p| p.starts_with("crates") && p.ends_with("Cargo.toml")) {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        for section in ["[dependencies]", "[dev-dependencies]", "[build-dependencies]"] {
+            let body = text.split(section).nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
+            let own = body.lines().filter(|l| l.contains('=') && !l.contains("workspace = true"));
+            breaches.extend(own.map(|l| format!("{}: {l}", path.display())));
+        }
+    }
+    none(breaches, "add it to [workspace.dependencies] with its reason and write `name.workspace = true` here");
+}
+
+#[test]
+fn the_tree_speaks_of_no_machine() {
+    let banned = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("crates", ".io-"), concat!("proxy.gol", "ang")];
+    let mut breaches = Vec::new();
+    for path in files().into_iter().filter(|p| p.extension().is_none_or(|e| e != "lock")) {
+        let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            if banned.iter().any(|word| line.contains(word)) {
+                breaches.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    none(breaches, "use a relative path, an environment variable or a temporary directory");
+}
+
+#[test]
+fn the_map_names_every_room() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rooms = fs::read_dir(root().join("crates")).unwrap();
+    let names = rooms.map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+    let breaches = names.filter(|n| !map.contains(&format!("`{n}`"))).collect();
+    none(breaches, "give the room its row in ARCHITECTURE.md");
+}
+
+#[test]
+fn documents_name_only_targets_that_exist() {
+    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    let mut breaches = Vec::new();
+    for path in files().into_iter().filter(|p| p.extension().is_some_and(|e| e == "md")) {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        for target in text.split("`make ").skip(1).filter_map(|rest| rest.split(['`', ' ']).next()) {
+            if !makefile.contains(&format!("\n{target}:")) {
+                breaches.push(format!("{}: make {target}", path.display()));
+            }
+        }
+    }
+    none(breaches, "correct the document or add the target");
+}
+
+#[test]
+fn public_guarantees_have_tests() {
+    // A line `/// - ... // test: name` or a `# Guarantees` list names its test; the test must exist.
+    let mut tests = BTreeMap::new();
+    let mut named = Vec::new();
+    for (path, text) in rust_files() {
+        for line in text.lines() {
+            if let Some(name) = line.split("fn ").nth(1).and_then(|l| l.split('(').next()) {
+                tests.insert(name.to_string(), path.clone());
+            }
+            if let Some(name) = line.split("// test: ").nth(1).filter(|_| line.trim_start().starts_with("//")) {
+                named.push((path.clone(), name.trim().to_string()));
+            }
+        }
+    }
+    let missing = named.into_iter().filter(|(_, name)| !name.contains(' ') && !tests.contains_key(name));
+    let breaches = missing.map(|(path, name)| format!("{}: no test {name}", path.display())).collect();
+    none(breaches, "write the test the guarantee names");
+}
