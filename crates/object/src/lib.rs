@@ -3,9 +3,14 @@
 //! Everything here is a pure function of its arguments: no I/O, no clock, no randomness.
 
 pub mod apply;
+pub mod equality;
 pub mod field;
 pub mod kind;
+pub mod name;
+pub mod quantity;
+pub mod quote;
 pub mod schema;
+pub mod selector;
 pub mod status;
 
 /// An object, or any part of one. Maps are sorted, as the API server sends custom resources.
