@@ -11,9 +11,11 @@
 
 pub mod authentication;
 pub mod certificates;
+pub mod gate;
 pub mod impersonation;
 pub mod kubeconfig;
 pub mod rbac;
+pub mod review;
 pub mod token;
 
 use std::collections::BTreeMap;
