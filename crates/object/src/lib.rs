@@ -4,6 +4,7 @@
 
 pub mod apply;
 pub mod equality;
+pub mod cel;
 pub mod field;
 pub mod kind;
 pub mod name;

@@ -9,28 +9,37 @@ use crate::Value;
 
 mod builtin;
 mod checks;
+mod crd;
+mod crd_defaults;
+pub(crate) mod crd_parts;
+pub(crate) mod crd_shown;
 mod decode;
 mod defaulting;
 mod embedded;
+pub(crate) mod field_path;
 pub(crate) mod formats;
 pub(crate) mod gobase64;
 pub(crate) mod gotime;
 mod gotype;
 mod lists;
 mod numbers;
+mod openapi;
 pub(crate) mod pattern;
 mod prune;
+mod structural;
 #[cfg(test)]
 mod tests;
 pub(crate) mod validate;
 
 pub use builtin::{Builtin, builtin};
 pub use checks::{Checks, Rule};
+pub use crd::{crd_warnings, default_crd, validate_crd, validate_crd_update};
 pub use decode::{DecodeError, decode, decode_definition, interpret};
 pub use defaulting::{default, drop_nulls};
 pub use embedded::{read_custom, validate_embedded};
 pub use lists::validate_lists;
 pub use prune::prune;
+pub use structural::{structural, violations};
 pub use validate::{validate, validate_at};
 
 /// The JSON type of a node.

@@ -12,6 +12,13 @@ pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     pruner.unknown
 }
 
+/// The same for a part of an object, such as a default.
+pub(super) fn prune_part(schema: &Schema, value: &mut Value) -> Vec<String> {
+    let mut pruner = Pruner::default();
+    pruner.value(schema, value, schema.embedded_resource, false);
+    pruner.unknown
+}
+
 pub(super) fn is_meta(key: &str) -> bool {
     matches!(key, "apiVersion" | "kind" | "metadata")
 }

@@ -1,0 +1,487 @@
+//! The parts of a CRD that are checked one by one.
+
+use super::crd_defaults::validate_defaults;
+use super::crd_shown::internal_schema;
+use super::embedded::{child, dns_1035_label};
+use super::field_path;
+use super::openapi::{self, Context};
+use super::structural::{fields, flag, list, text, violations};
+use super::{Schema, formats};
+use crate::Value;
+use crate::field::{FieldError, FieldErrorKind};
+
+/// What all versions have in common, which upstream keeps once.
+pub(super) struct Shared {
+    schema: bool,
+    subresources: bool,
+    columns: bool,
+    selectable: bool,
+}
+
+impl Shared {
+    pub fn of(versions: &[Value]) -> Self {
+        let same = |key: &str| versions.windows(2).all(|pair| pair[0][key] == pair[1][key]);
+        Self {
+            schema: same("schema"),
+            subresources: same("subresources"),
+            columns: same("additionalPrinterColumns"),
+            selectable: same("selectableFields"),
+        }
+    }
+}
+
+/// What is wrong with one version, apart from what is shared.
+pub(super) fn version(version: &Value, at: &str, shared: &Shared, unchanged: bool) -> Vec<FieldError> {
+    let mut errors = deprecation(version, at);
+    let status = !version["subresources"]["status"].is_null();
+    if !shared.schema {
+        errors.extend(schema(&version["schema"], &child(at, "schema"), status, unchanged));
+    }
+    if !shared.subresources {
+        errors.extend(subresources(&version["subresources"], &child(at, "subresources")));
+    }
+    if !shared.columns {
+        errors.extend(columns(version, &child(at, "additionalPrinterColumns")));
+    }
+    if !shared.selectable {
+        errors.extend(selectable(version, &child(at, "selectableFields")));
+    }
+    errors
+}
+
+/// What is wrong with the shared parts.
+pub(super) fn shared(first: &Value, versions: &[Value], shared: &Shared, unchanged: bool) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if shared.schema {
+        let status = versions.iter().any(|version| !version["subresources"]["status"].is_null());
+        errors.extend(schema(&first["schema"], "spec.validation", status, unchanged));
+    }
+    if shared.subresources {
+        errors.extend(subresources(&first["subresources"], "spec.subresources"));
+    }
+    if shared.columns {
+        errors.extend(columns(first, "spec.additionalPrinterColumns"));
+    }
+    if shared.selectable {
+        errors.extend(selectable(first, "spec.selectableFields"));
+    }
+    errors
+}
+
+/// Exactly one storage version, and names that differ.
+pub(super) fn version_set(versions: &[Value], shared: &Shared) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut refuse = |detail: &str| {
+        let shown: Vec<String> = versions.iter().map(|version| shown_version(version, shared)).collect();
+        let shown = format!("[{}]", shown.join(","));
+        errors.push(shown_as("spec.versions", &shown, detail));
+    };
+    let repeated = |(index, version): (usize, &Value)| versions[..index].iter().any(|v| v["name"] == version["name"]);
+    if versions.iter().enumerate().any(repeated) {
+        refuse("must contain unique version names");
+    }
+    if versions.iter().filter(|version| flag(version, "storage")).count() != 1 {
+        refuse("must have exactly one version marked as storage version");
+    }
+    let first = versions.first().map_or("", |version| text(version, "name"));
+    let wrong = dns_1035_label(first);
+    if !versions.is_empty() && !first.is_empty() && !wrong.is_empty() {
+        errors.push(FieldError::invalid("spec.version", first, wrong.join(",")));
+    }
+    errors
+}
+
+/// An error whose value is a Go struct, its fields in Go's order.
+pub(crate) fn shown_as(field: &str, shown: &str, detail: &str) -> FieldError {
+    let kind = FieldErrorKind::Invalid;
+    FieldError { kind, field: field.to_string(), value: None, detail: format!("{shown}: {detail}") }
+}
+
+/// The version as Go's `json` writes upstream's internal struct, which has no JSON names.
+fn shown_version(version: &Value, shared: &Shared) -> String {
+    let part = |key: &str, shared: bool| match shared || version[key].is_null() {
+        true => "null".to_string(),
+        false => version[key].to_string(),
+    };
+    let schema = match shared.schema || !version["schema"]["openAPIV3Schema"].is_object() {
+        true => "null".to_string(),
+        false => format!("{{\"OpenAPIV3Schema\":{}}}", internal_schema(&version["schema"]["openAPIV3Schema"])),
+    };
+    format!(
+        "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":{schema},\
+         \"Subresources\":{},\"AdditionalPrinterColumns\":{},\"SelectableFields\":{}}}",
+        version["name"],
+        flag(version, "served"),
+        flag(version, "storage"),
+        flag(version, "deprecated"),
+        version["deprecationWarning"],
+        part("subresources", shared.subresources),
+        part("additionalPrinterColumns", shared.columns),
+        part("selectableFields", shared.selectable),
+    )
+}
+
+fn deprecation(version: &Value, at: &str) -> Vec<FieldError> {
+    const MAX_CHARACTERS: usize = 256;
+    let Some(warning) = version["deprecationWarning"].as_str() else { return Vec::new() };
+    let mut details = Vec::new();
+    if !flag(version, "deprecated") {
+        details.push("can only be set for deprecated versions".to_string());
+    } else {
+        if warning.len() > MAX_CHARACTERS {
+            details.push("must be <= 256 characters long".to_string());
+        }
+        if warning.is_empty() {
+            details.push("must not be an empty string".to_string());
+        }
+        if let Some((index, _)) = warning.char_indices().find(|(_, c)| c.is_control()) {
+            let words = "must only contain printable UTF-8 characters; non-printable character found at index";
+            details.push(format!("{words} {index}"));
+        }
+    }
+    let at = child(at, "deprecationWarning");
+    details.into_iter().map(|detail| FieldError::invalid(at.clone(), warning, detail)).collect()
+}
+
+fn schema(validation: &Value, at: &str, status: bool, unchanged: bool) -> Vec<FieldError> {
+    let schema = &validation["openAPIV3Schema"];
+    if !schema.is_object() {
+        return Vec::new();
+    }
+    let at = child(at, "openAPIV3Schema");
+    let mut errors = Vec::new();
+    if status {
+        errors.extend(root_with_status(schema, &at));
+    }
+    if flag(schema, "nullable") {
+        errors.push(FieldError::forbidden(child(&at, "nullable"), "nullable cannot be true at the root"));
+    }
+    let mut rules = false;
+    if !unsupported(schema) {
+        let mut found = violations(schema, &at);
+        if found.is_empty() {
+            found = validate_defaults(&Schema::from_json(schema), &at);
+        }
+        rules = found.is_empty() && !unchanged;
+        errors.extend(found);
+    }
+    let found = openapi::validate(schema, &at, &Context::root(rules));
+    errors.extend(found.schema);
+    errors.extend(found.rules);
+    errors
+}
+
+/// With the status subresource, the root may only have keywords that mean the same for the status alone.
+fn root_with_status(schema: &Value, at: &str) -> Vec<FieldError> {
+    const FORBIDDEN: [&str; 16] = [
+        "id",
+        "$schema",
+        "$ref",
+        "default",
+        "enum",
+        "maxProperties",
+        "minProperties",
+        "allOf",
+        "oneOf",
+        "anyOf",
+        "not",
+        "additionalProperties",
+        "nullable",
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-map-type",
+    ];
+    let kind = text(schema, "type");
+    if !kind.is_empty() && kind != "object" {
+        let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is \
+                      enabled";
+        return vec![FieldError::invalid(child(at, "type"), kind, detail)];
+    }
+    let set = |key: &&str| !schema[*key].is_null() && schema[*key] != false;
+    if FORBIDDEN.iter().any(|key| set(&key)) {
+        let detail = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength \
+                      MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties \
+                      ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the \
+                      schema if the status subresource is enabled";
+        return vec![shown_as(at, &internal_schema(schema), detail)];
+    }
+    Vec::new()
+}
+
+/// Keywords that keep a schema from being read as a structural one at all.
+fn unsupported(schema: &Value) -> bool {
+    let here = ["id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions"];
+    let set = |key: &&str| !schema[*key].is_null() && schema[*key] != "";
+    here.iter().any(|key| set(&key))
+        || schema["items"].is_array()
+        || schema["x-kubernetes-preserve-unknown-fields"] == false
+        || children(schema).any(unsupported)
+}
+
+/// All schemas right below one.
+fn children(schema: &Value) -> impl Iterator<Item = &Value> {
+    let lists = ["allOf", "anyOf", "oneOf", "items"].into_iter().flat_map(|key| list(schema, key));
+    let single = ["items", "not", "additionalProperties"].into_iter().map(|key| &schema[key]);
+    lists.chain(single.filter(|s| s.is_object())).chain(fields(schema, "properties").map(|(_, s)| s))
+}
+
+pub(super) fn has_default(schema: &Value) -> bool {
+    !schema["default"].is_null() || children(schema).any(has_default)
+}
+
+pub(super) fn unknown_formats(schema: &Value, out: &mut Vec<String>) {
+    let format = text(schema, "format");
+    let kinds: Vec<&str> = Some(text(schema, "type")).filter(|kind| !kind.is_empty()).into_iter().collect();
+    if !format.is_empty() && formats::supported(format, &kinds).is_none() {
+        out.push(format.to_string());
+    }
+    children(schema).for_each(|child| unknown_formats(child, out));
+}
+
+fn subresources(subresources: &Value, at: &str) -> Vec<FieldError> {
+    let scale = &subresources["scale"];
+    let mut errors = Vec::new();
+    if !scale.is_object() {
+        return errors;
+    }
+    for (key, prefix) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
+        let (path, at) = (text(scale, key), child(at, &format!("scale.{key}")));
+        if path.is_empty() {
+            errors.push(FieldError::required(at, ""));
+        } else if let Some(error) = simple_path(path, &at) {
+            errors.push(error);
+        } else if !path.starts_with(prefix) {
+            let detail = format!("should be a json path under {}", &prefix[..prefix.len() - 1]);
+            errors.push(FieldError::invalid(at, path, detail));
+        }
+    }
+    let (path, at) = (text(scale, "labelSelectorPath"), child(at, "scale.labelSelectorPath"));
+    if let Some(error) = simple_path(path, &at).filter(|_| !path.is_empty()) {
+        errors.push(error);
+    } else if !path.is_empty() && !path.starts_with(".spec.") && !path.starts_with(".status.") {
+        errors.push(FieldError::invalid(at, path, "should be a json path under either .spec or .status"));
+    }
+    errors
+}
+
+fn simple_path(path: &str, at: &str) -> Option<FieldError> {
+    (!path.starts_with('.')).then(|| FieldError::invalid(at, path, "must be a simple json path starting with ."))
+}
+
+fn columns(version: &Value, at: &str) -> Vec<FieldError> {
+    const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+    const FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+    let mut errors = Vec::new();
+    for (index, column) in list(version, "additionalPrinterColumns").iter().enumerate() {
+        let at = |key: &str| format!("{at}[{index}].{key}");
+        if text(column, "name").is_empty() {
+            errors.push(FieldError::required(at("name"), ""));
+        }
+        let detail = format!("must be one of {}", TYPES.join(","));
+        match text(column, "type") {
+            "" => errors.push(FieldError::required(at("type"), detail)),
+            kind if !TYPES.contains(&kind) => errors.push(FieldError::invalid(at("type"), kind, detail)),
+            _ => {}
+        }
+        let format = text(column, "format");
+        if !format.is_empty() && !FORMATS.contains(&format) {
+            let detail = format!("must be one of {}", FORMATS.join(","));
+            errors.push(FieldError::invalid(at("format"), format, detail));
+        }
+        match text(column, "jsonPath") {
+            "" => errors.push(FieldError::required(at("JSONPath"), "")),
+            path => errors.extend(simple_path(path, &at("JSONPath"))),
+        }
+    }
+    errors
+}
+
+fn selectable(version: &Value, at: &str) -> Vec<FieldError> {
+    const MAX_SELECTABLE_FIELDS: usize = 8;
+    let mut errors = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for (index, field) in list(version, "selectableFields").iter().enumerate() {
+        let (path, at) = (text(field, "jsonPath"), format!("{at}[{index}].jsonPath"));
+        if path.is_empty() {
+            errors.push(FieldError::required(at, ""));
+            continue;
+        }
+        match field_path::resolve(path, &version["schema"]["openAPIV3Schema"], false) {
+            Err(why) => errors.push(FieldError::invalid(at, path, format!("is an invalid path: {why}"))),
+            Ok((shown, found)) => {
+                if shown == "metadata" || shown.starts_with("metadata.") {
+                    let detail = "must not point to fields in metadata";
+                    errors.push(FieldError::invalid(at.clone(), path, detail));
+                }
+                if !["string", "boolean", "integer"].contains(&text(found, "type")) {
+                    let detail = "must point to a field of type string, boolean or integer. Enum string fields and \
+                                  strings with formats are allowed.";
+                    errors.push(FieldError::invalid(at.clone(), path, detail));
+                }
+                if seen.contains(&shown) {
+                    errors.push(FieldError::duplicate(at, path));
+                } else {
+                    seen.push(shown);
+                }
+            }
+        }
+    }
+    if seen.len() > MAX_SELECTABLE_FIELDS {
+        let detail = format!("must have at most {MAX_SELECTABLE_FIELDS} items");
+        let (kind, value) = (FieldErrorKind::TooMany, Some(Value::from(seen.len())));
+        errors.push(FieldError { kind, field: at.to_string(), value, detail });
+    }
+    errors
+}
+
+pub(super) fn conversion(conversion: &Value) -> Vec<FieldError> {
+    if !conversion.is_object() {
+        return Vec::new();
+    }
+    let strategy = text(conversion, "strategy");
+    let mut errors = one_of("spec.conversion.strategy", strategy, &["None", "Webhook"]);
+    let webhook = &conversion["webhook"];
+    if strategy != "Webhook" {
+        let detail = "should not be set when strategy is not set to Webhook";
+        if !webhook["clientConfig"].is_null() {
+            errors.push(FieldError::forbidden("spec.conversion.webhookClientConfig", detail));
+        }
+        if !list(webhook, "conversionReviewVersions").is_empty() {
+            errors.push(FieldError::forbidden("spec.conversion.conversionReviewVersions", detail));
+        }
+        return errors;
+    }
+    let client = &webhook["clientConfig"];
+    if client.is_null() {
+        let detail = "required when strategy is set to Webhook";
+        errors.push(FieldError::required("spec.conversion.webhookClientConfig", detail));
+    } else if client["url"].is_null() == client["service"].is_null() {
+        let detail = "exactly one of url or service is required";
+        errors.push(FieldError::required("spec.conversion.webhookClientConfig", detail));
+    }
+    let versions = list(webhook, "conversionReviewVersions");
+    let at = "spec.conversion.conversionReviewVersions";
+    if versions.is_empty() {
+        errors.push(FieldError::required(at, ""));
+    } else if !versions.iter().any(|version| *version == "v1" || *version == "v1beta1") {
+        errors.push(FieldError::invalid(at, versions.to_vec(), "must include at least one of v1, v1beta1"));
+    }
+    errors
+}
+
+pub(super) fn one_of(at: &str, value: &str, accepted: &[&str]) -> Vec<FieldError> {
+    match value {
+        "" => vec![FieldError::required(at, "")],
+        value if accepted.contains(&value) => Vec::new(),
+        value => vec![FieldError::not_supported(at, value, accepted)],
+    }
+}
+
+pub(super) fn stored_versions(crd: &Value) -> Vec<FieldError> {
+    let at = "status.storedVersions";
+    let stored = list(&crd["status"], "storedVersions");
+    if stored.is_empty() {
+        return vec![FieldError::invalid(at, Value::Null, "must have at least one stored version")];
+    }
+    let versions = list(&crd["spec"], "versions");
+    let mut errors = Vec::new();
+    let mut left: Vec<&Value> = stored.iter().collect();
+    for version in versions {
+        let before = left.len();
+        left.retain(|name| **name != version["name"]);
+        if flag(version, "storage") && left.len() == before {
+            let detail = format!("must have the storage version {}", text(version, "name"));
+            errors.push(FieldError::invalid(at, stored.to_vec(), detail));
+        }
+    }
+    for (index, name) in stored.iter().enumerate() {
+        if versions.iter().all(|version| version["name"] != *name) {
+            let v = name.as_str().unwrap_or("");
+            let detail = format!(
+                "missing from spec.versions; {v} was previously a storage version, and must remain in spec.versions \
+                 until a storage migration ensures no data remains persisted in {v} and removes {v} from \
+                 status.storedVersions"
+            );
+            errors.push(FieldError::invalid(format!("{at}[{index}]"), v, detail));
+        }
+    }
+    errors
+}
+
+const APPROVED: &str = "api-approved.kubernetes.io";
+
+/// Groups of the Kubernetes community need an approval.
+pub(super) fn approval(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let group = text(&crd["spec"], "group");
+    let protected = ["k8s.io", "kubernetes.io"].iter().any(|g| group == *g || group.ends_with(&format!(".{g}")));
+    let given = |crd: &Value| text(&crd["metadata"]["annotations"], APPROVED).to_string();
+    let new = given(crd);
+    if !protected || old.is_some_and(|old| state(&given(old)) == state(&new)) {
+        return Vec::new();
+    }
+    let see = "see https://github.com/kubernetes/enhancements/pull/1111";
+    let at = format!("metadata.annotations[{APPROVED}]");
+    match state(&new) {
+        State::Missing => {
+            let detail = format!("protected groups must have approval annotation {APPROVED:?}, {see}");
+            vec![FieldError::required(at, detail)]
+        }
+        State::Invalid => {
+            let detail = format!(
+                "protected groups must have approval annotation {APPROVED:?} with either a URL or a reason starting \
+                 with \"unapproved\", {see}"
+            );
+            vec![FieldError::invalid(at, new, detail)]
+        }
+        State::Bypassed | State::Approved => Vec::new(),
+    }
+}
+
+#[derive(PartialEq)]
+enum State {
+    Missing,
+    Bypassed,
+    Approved,
+    Invalid,
+}
+
+fn state(annotation: &str) -> State {
+    match annotation {
+        "" => State::Missing,
+        text if text.starts_with("unapproved") => State::Bypassed,
+        text if text.split_once("://").is_some_and(|(scheme, host)| !scheme.is_empty() && !host.is_empty()) => {
+            State::Approved
+        }
+        _ => State::Invalid,
+    }
+}
+
+pub(super) fn preserve_unknown(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    if old.is_some_and(|old| flag(old, "preserveUnknownFields")) || !flag(spec, "preserveUnknownFields") {
+        return Vec::new();
+    }
+    let detail =
+        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+    vec![FieldError::invalid("spec.preserveUnknownFields", true, detail)]
+}
+
+/// Why a text is not a DNS subdomain.
+pub(super) fn dns_1123_subdomain(name: &str) -> Vec<String> {
+    const MAX_LENGTH: usize = 253;
+    const RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    let mut wrong = Vec::new();
+    if name.len() > MAX_LENGTH {
+        wrong.push(format!("must be no more than {MAX_LENGTH} bytes"));
+    }
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let label = |label: &str| {
+        let bytes = label.as_bytes();
+        bytes.first().is_some_and(|b| plain(*b))
+            && bytes.last().is_some_and(|b| plain(*b))
+            && bytes.iter().all(|b| plain(*b) || *b == b'-')
+    };
+    if !name.split('.').all(label) {
+        wrong.push(RULE.to_string());
+    }
+    wrong
+}
