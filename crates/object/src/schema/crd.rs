@@ -24,10 +24,9 @@ pub fn default_crd(crd: &mut Value) {
     if spec["conversion"].is_null() {
         spec["conversion"] = serde_json::json!({"strategy": "None"});
     }
-    if let Some(service) = spec["conversion"].pointer_mut("/webhook/clientConfig/service") {
-        if service.is_object() && service["port"].is_null() {
-            service["port"] = Value::from(443);
-        }
+    let service = spec["conversion"].pointer_mut("/webhook/clientConfig/service");
+    if let Some(service) = service.filter(|service| service.is_object() && service["port"].is_null()) {
+        service["port"] = Value::from(443);
     }
     let storage = list(spec, "versions").iter().find(|version| flag(version, "storage")).map(|v| v["name"].clone());
     if let (true, Some(storage)) = (list(&crd["status"], "storedVersions").is_empty(), storage) {

@@ -197,8 +197,8 @@ fn root_with_status(schema: &Value, at: &str) -> Vec<FieldError> {
                       enabled";
         return vec![FieldError::invalid(child(at, "type"), kind, detail)];
     }
-    let set = |key: &&str| !schema[*key].is_null() && schema[*key] != false;
-    if FORBIDDEN.iter().any(|key| set(&key)) {
+    let set = |key: &str| !schema[key].is_null() && schema[key] != false;
+    if FORBIDDEN.iter().any(|key| set(key)) {
         let detail = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength \
                       MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties \
                       ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the \
@@ -211,8 +211,8 @@ fn root_with_status(schema: &Value, at: &str) -> Vec<FieldError> {
 /// Keywords that keep a schema from being read as a structural one at all.
 fn unsupported(schema: &Value) -> bool {
     let here = ["id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions"];
-    let set = |key: &&str| !schema[*key].is_null() && schema[*key] != "";
-    here.iter().any(|key| set(&key))
+    let set = |key: &str| !schema[key].is_null() && schema[key] != "";
+    here.iter().any(|key| set(key))
         || schema["items"].is_array()
         || schema["x-kubernetes-preserve-unknown-fields"] == false
         || children(schema).any(unsupported)
