@@ -8,6 +8,8 @@ pub mod discovery;
 pub mod openapi;
 pub mod registry;
 pub mod request;
+pub mod kinds;
+pub mod metadata;
 pub mod resource;
 pub mod server;
 pub mod service;
