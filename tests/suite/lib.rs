@@ -12,6 +12,7 @@
 pub mod case;
 pub mod compare;
 pub mod mask;
+pub mod ours;
 pub mod page;
 pub mod real;
 pub mod run;
