@@ -14,6 +14,7 @@ pub mod resource;
 pub mod server;
 pub mod service;
 pub mod store;
+pub mod table;
 mod verbs;
 pub mod version;
 pub mod wire;
