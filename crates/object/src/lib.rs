@@ -3,8 +3,8 @@
 //! Everything here is a pure function of its arguments: no I/O, no clock, no randomness.
 
 pub mod apply;
-pub mod equality;
 pub mod cel;
+pub mod equality;
 pub mod field;
 pub mod kind;
 pub mod name;
