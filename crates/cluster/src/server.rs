@@ -5,6 +5,7 @@
 //!                                           └─▶ resource: verb ─▶ store
 //! ```
 
+mod access;
 mod dispatch;
 mod logical;
 
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::ambient::Ambient;
+use crate::auth::gate::Gate;
 use crate::store::{Bounds, Store};
 
 pub(crate) use dispatch::{method_not_allowed, no_such_resource};
@@ -31,6 +33,7 @@ pub struct Cluster {
 pub struct Inner {
     pub(crate) store: Store,
     pub(crate) ambient: Ambient,
+    pub(crate) gate: Gate,
     logical: RwLock<BTreeMap<Arc<str>, Arc<Logical>>>,
     stop: tokio::sync::watch::Sender<bool>,
 }
@@ -43,8 +46,14 @@ impl Cluster {
 
     /// A server over a store, with the given time and chance.
     pub async fn over(store: Store, ambient: Ambient) -> Self {
+        let gate = Gate::ephemeral().expect("the system has randomness");
+        Self::behind(gate, store, ambient).await
+    }
+
+    /// A server with given keys.
+    pub async fn behind(gate: Gate, store: Store, ambient: Ambient) -> Self {
         let (stop, _) = tokio::sync::watch::channel(false);
-        let inner = Arc::new(Inner { store, ambient, logical: RwLock::default(), stop });
+        let inner = Arc::new(Inner { store, ambient, gate, logical: RwLock::default(), stop });
         let cluster = Self { inner };
         cluster.logical(crate::request::DEFAULT_CLUSTER).await;
         cluster

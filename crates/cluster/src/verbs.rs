@@ -5,6 +5,7 @@ mod decode;
 mod get;
 mod list;
 mod namespace;
+mod review;
 mod token;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +16,7 @@ use switchboard_object::Value;
 use switchboard_object::status::Status;
 
 use crate::answer::Answer;
+use crate::auth::User;
 use crate::request::Info;
 use crate::request::body;
 use crate::request::media::{Encoding, Form, Output};
@@ -32,6 +34,7 @@ pub(crate) struct Call {
     pub info: Info,
     pub query: Query,
     pub headers: HeaderMap,
+    pub user: User,
     pub warnings: Warnings,
 }
 
@@ -60,6 +63,8 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
     match (call.info.verb, call.info.subresource.as_str()) {
         ("get", "") => get::get(&call),
         ("list", "") => list::list(&call),
+        ("create", "") if call.is_review() => review::review(&call, &body),
+        ("create", "token") if &*call.resource.plural == "serviceaccounts" => review::token(call, &body),
         ("create", "") => create::create(&call, &body).await,
         _ => Err(crate::server::method_not_allowed()),
     }

@@ -35,7 +35,9 @@ impl Inner {
         let (parts, sent) = request.into_parts();
         let query = Query::parse(parts.uri.query().unwrap_or_default())?;
         let info = Info::parse(&parts.method, parts.uri.path(), &query)?;
-        let Some(logical) = self.find(&info.cluster) else { return Ok(not_found()) };
+        let logical = self.find(&info.cluster);
+        let user = self.admit(logical.as_deref(), &parts, &info)?;
+        let Some(logical) = logical else { return Ok(not_found()) };
         if !info.is_resource {
             return Ok(not_found());
         }
@@ -49,7 +51,8 @@ impl Inner {
         let resource = registry.get(&info.group, &info.version, &info.resource).ok_or_else(no_such_resource)?.clone();
         let headers = parts.headers;
         let sent = body::read(sent).await?;
-        let call = Call { inner: self.clone(), logical, resource, info, query, headers, warnings: warnings.clone() };
+        let warnings = warnings.clone();
+        let call = Call { inner: self.clone(), logical, resource, info, query, headers, user, warnings };
         verbs::run(call, sent).await
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::json;
 
 use super::Inner;
+use crate::auth::gate::LivePolicy;
 use crate::registry::Registry;
 use crate::store::{Expect, Key};
 use crate::wire::Template;
@@ -17,11 +18,12 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 pub struct Logical {
     name: Arc<str>,
     registry: RwLock<Arc<Registry>>,
+    pub(super) policy: LivePolicy,
 }
 
 impl Logical {
     pub(super) fn new(name: &str) -> Self {
-        Self { name: name.into(), registry: RwLock::new(Registry::built_in()) }
+        Self { name: name.into(), registry: RwLock::new(Registry::built_in()), policy: LivePolicy::new(name) }
     }
 
     /// Its name: the first part of its keys in the store.
