@@ -39,9 +39,9 @@ impl World for Cluster {
     fn get(&self, resource: &str, _namespace: &str, name: &str) -> Option<Value> {
         match (resource, name) {
             ("serviceaccounts", "default") => Some(json!({"metadata": {"name": "default", "namespace": "kinds"}})),
-            ("priorityclasses.scheduling.k8s.io", "system-cluster-critical") => {
-                Some(json!({"metadata": {"name": name}, "value": 2_000_000_000, "preemptionPolicy": "PreemptLowerPriority"}))
-            }
+            ("priorityclasses.scheduling.k8s.io", "system-cluster-critical") => Some(
+                json!({"metadata": {"name": name}, "value": 2_000_000_000, "preemptionPolicy": "PreemptLowerPriority"}),
+            ),
             _ => None,
         }
     }

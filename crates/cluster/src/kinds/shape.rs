@@ -49,8 +49,9 @@ pub(crate) struct Field {
     pub shape: Shape,
 }
 
-static STRUCTS: LazyLock<HashMap<&'static str, Vec<Field>>> =
-    LazyLock::new(|| include_str!("../../data/structs.txt").lines().filter(|l| !l.starts_with('#')).map(line).collect());
+static STRUCTS: LazyLock<HashMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
+    include_str!("../../data/structs.txt").lines().filter(|l| !l.starts_with('#')).map(line).collect()
+});
 
 /// The fields of a definition (`api.core.v1.Pod`), or nothing when it is unknown.
 pub(crate) fn fields(definition: &str) -> &'static [Field] {

@@ -1,6 +1,7 @@
 //! Reviews and token requests: answered, never stored.
 
 use bytes::Bytes;
+use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::status::Status;
 
 use super::{Call, decode};
@@ -9,7 +10,7 @@ use crate::auth::gate::Stored;
 use crate::auth::rbac::Policy;
 use crate::auth::review::{self, Context, token_request};
 use crate::request::write::WriteOptions;
-use crate::resource::Resource;
+use crate::resource::{LazyShape, Resource};
 
 /// Answers a create of a review.
 pub(super) fn review(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
@@ -24,7 +25,8 @@ pub(super) fn review(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
 /// Answers a create of `serviceaccounts/<name>/token`.
 pub(super) fn token(mut call: Call, sent: &Bytes) -> Result<Answer, Status> {
     let options = WriteOptions::create(&call.query)?;
-    call.resource = speaking(&call.resource, "token").into();
+    let kind = GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest");
+    call.resource = speaking(&call.resource, kind).into();
     let mut request = decode::object(&call, sent, options.field_validation)?;
     token_request::default(&mut request);
     let (name, id) = (call.info.name.clone(), call.inner.ambient.uid());
@@ -32,13 +34,21 @@ pub(super) fn token(mut call: Call, sent: &Bytes) -> Result<Answer, Status> {
     Ok(Answer::value(201, &answer))
 }
 
-/// The resource as far as decoding goes, with the kind its subresource speaks.
-fn speaking(resource: &Resource, subresource: &str) -> Resource {
-    let mut speaking = resource.clone();
-    if let Some(found) = resource.subresource(subresource) {
-        speaking.kind = found.kind.clone();
+/// The resource as decoding and managed fields see it: of the kind its subresource speaks.
+fn speaking(resource: &Resource, kind: GroupVersionKind) -> Resource {
+    Resource {
+        shape: LazyShape::built_in(kind.clone()),
+        kind,
+        plural: resource.plural.clone(),
+        singular: resource.singular.clone(),
+        list_kind: resource.list_kind.clone(),
+        short_names: Vec::new(),
+        categories: Vec::new(),
+        namespaced: resource.namespaced,
+        verbs: Vec::new(),
+        subresources: Vec::new(),
+        custom: None,
     }
-    speaking
 }
 
 impl Call {

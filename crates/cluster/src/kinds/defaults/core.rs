@@ -83,7 +83,9 @@ pub(super) fn service(map: &mut Fields) {
         "None" => {
             spec.remove("sessionAffinityConfig");
         }
-        "ClientIP" if spec.get("sessionAffinityConfig").and_then(|c| c.pointer("/clientIP/timeoutSeconds")).is_none() => {
+        "ClientIP"
+            if spec.get("sessionAffinityConfig").and_then(|c| c.pointer("/clientIP/timeoutSeconds")).is_none() =>
+        {
             spec.insert("sessionAffinityConfig".into(), json!({"clientIP": {"timeoutSeconds": 10800}}));
         }
         _ => {}

@@ -95,7 +95,11 @@ fn validate_config_map(object: &Value) -> Vec<FieldError> {
     for (key, value) in object["data"].as_object().into_iter().flatten() {
         errors.extend(key_errors(key, &format!("data[{key}]")));
         if binary.is_some_and(|b| b.contains_key(key)) {
-            errors.push(FieldError::invalid(format!("data[{key}]"), key.as_str(), "duplicate of key present in binaryData"));
+            errors.push(FieldError::invalid(
+                format!("data[{key}]"),
+                key.as_str(),
+                "duplicate of key present in binaryData",
+            ));
         }
         size += value.as_str().map_or(0, str::len);
     }
