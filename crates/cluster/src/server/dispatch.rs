@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{Method, Request, Response};
 use switchboard_object::status::Status;
 
-use super::Inner;
+use super::{Inner, paths};
 use crate::answer::{Answer, Body};
 use crate::request::Info;
 use crate::request::body;
@@ -39,7 +39,7 @@ impl Inner {
         let user = self.admit(logical.as_deref(), &parts, &info)?;
         let Some(logical) = logical else { return Ok(not_found()) };
         if !info.is_resource {
-            return Ok(not_found());
+            return paths::answer(self, &logical, &info, &parts);
         }
         if matches!(parts.method, Method::HEAD | Method::OPTIONS | Method::TRACE | Method::CONNECT) {
             return Err(method_not_allowed());
@@ -58,7 +58,7 @@ impl Inner {
 }
 
 /// What upstream's router says to a path it does not know.
-fn not_found() -> Answer {
+pub(super) fn not_found() -> Answer {
     Answer::text(404, "404 page not found\n")
 }
 

@@ -36,6 +36,12 @@ impl Logical {
         self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Puts the next registry in place of this one, under the lock that keeps two changes apart.
+    pub(crate) fn change_registry(&self, change: impl FnOnce(&Registry) -> Registry) {
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        *registry = Arc::new(change(&registry));
+    }
+
     /// Writes what every cluster begins with, as far as it is not there yet.
     pub(super) async fn bootstrap(&self, inner: &Inner) {
         for name in NAMESPACES {
