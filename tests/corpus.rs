@@ -3,8 +3,10 @@
 
 use std::path::Path;
 
+type Target = (&'static str, fn(&[u8]));
+
 /// Each fuzz target's name and what it does with its input. A new target in fuzz/ gets a line here.
-const TARGETS: &[(&str, fn(&[u8]))] = &[("store_log", switchboard_cluster::store::disk::fuzz)];
+const TARGETS: &[Target] = &[("store_log", switchboard_cluster::store::disk::fuzz)];
 
 fn corpus() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")

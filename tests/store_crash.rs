@@ -52,7 +52,7 @@ async fn work(store: Store, life: u64, writer: u64) {
     for step in 0.. {
         // Every other object is shared by all writers, so that they collide.
         let number = random.below(KEYS);
-        let name = if number % 2 == 0 { format!("shared-{number}") } else { format!("own-{writer}-{number}") };
+        let name = if number.is_multiple_of(2) { format!("shared-{number}") } else { format!("own-{writer}-{number}") };
         let key = Key::new("root", "configmaps", "shop", &name);
         let stored = store.get(&key).map(|record| record.revision);
         let id = format!("{life}-{writer}-{step}");

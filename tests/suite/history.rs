@@ -36,6 +36,8 @@ pub struct Write {
 pub enum Outcome {
     /// Done, at this revision.
     Acknowledged(u64),
+    /// Done, but the answer to a delete does not tell the revision.
+    Deleted,
     /// Not done, and never will be.
     Refused,
     /// No answer: done or not done, but nothing in between.
@@ -136,13 +138,14 @@ struct Fact {
 
 /// Everything wrong with a history; nothing when all six promises held.
 pub fn check(history: &History) -> Vec<Violation> {
-    let mut check = Check { history, facts: BTreeMap::new(), found: Vec::new() };
+    let mut check = Check { history, facts: BTreeMap::new(), deletes: BTreeMap::new(), found: Vec::new() };
     check.acknowledged();
     for streams in &history.watchers {
         check.order(streams);
         check.witness(streams);
     }
     check.chains();
+    check.deletes();
     for streams in &history.watchers {
         check.gaps(streams);
     }
@@ -155,6 +158,8 @@ pub fn check(history: &History) -> Vec<Violation> {
 struct Check<'a> {
     history: &'a History,
     facts: BTreeMap<u64, Fact>,
+    /// When the object written at a revision was deleted.
+    deletes: BTreeMap<(String, Option<u64>), u64>,
     found: Vec<Violation>,
 }
 
@@ -258,13 +263,35 @@ impl Check<'_> {
                     Some(_) => Ok(()),
                 },
                 None if !deletes.contains(&(key.as_str(), before)) => Err("nobody deleted that"),
-                None => Ok(()),
+                None => {
+                    self.deletes.insert((key.clone(), before), revision);
+                    Ok(())
+                }
             };
             if let Err(reason) = legal {
                 let seen = format!("{key} at {revision} ({id:?}, object before {before:?}): {reason}");
                 self.broken(Promise::Atomic, seen);
             }
             newest.insert(key, id.is_some().then_some(revision));
+        }
+    }
+
+    /// An acknowledged delete whose revision the writer was not told must have been seen by somebody.
+    fn deletes(&mut self) {
+        for write in &self.history.writes {
+            if write.outcome == Outcome::Deleted && self.revision_of(write).is_none() {
+                let seen = format!("{} at {:?} was deleted, no watch saw it", write.key, write.expect);
+                self.found.push(Violation { promise: Promise::Reliable, seen });
+            }
+        }
+    }
+
+    /// The revision of an acknowledged write.
+    fn revision_of(&self, write: &Write) -> Option<u64> {
+        match write.outcome {
+            Outcome::Acknowledged(revision) => Some(revision),
+            Outcome::Deleted => self.deletes.get(&(write.key.clone(), write.expect)).copied(),
+            Outcome::Refused | Outcome::Unknown => None,
         }
     }
 
@@ -300,10 +327,8 @@ impl Check<'_> {
     /// A list shows exactly what the facts up to its revision amount to, and lacks nothing acknowledged in earlier lives.
     fn listing(&mut self, listing: &Listing) {
         for write in &self.history.writes {
-            if let Outcome::Acknowledged(revision) = write.outcome
-                && write.life < listing.life
-                && revision > listing.revision
-            {
+            let Some(revision) = self.revision_of(write) else { continue };
+            if write.life < listing.life && revision > listing.revision {
                 let seen = format!(
                     "{} was acknowledged at {revision}, the next server begins at {}",
                     write.key, listing.revision

@@ -11,13 +11,12 @@
 
 pub mod case;
 pub mod compare;
+pub mod history;
 pub mod mask;
 pub mod ours;
 pub mod page;
+pub mod random;
 pub mod real;
 pub mod run;
 pub mod suite;
 pub mod target;
-
-pub mod history;
-pub mod random;

@@ -145,6 +145,23 @@ fn an_acknowledged_write_lost_in_a_crash() {
 }
 
 #[test]
+fn an_acknowledged_delete_that_never_happened() {
+    let forget = |history: &mut History| {
+        history.writes[2].outcome = Outcome::Deleted;
+        history.writes.truncate(6);
+        history.listings.truncate(1);
+    };
+    let mut history = sound();
+    forget(&mut history);
+    history.watchers[0][1].events.truncate(3);
+    assert_eq!(check(&history), []);
+    planted(Promise::Reliable, |history| {
+        forget(history);
+        history.watchers[0].truncate(1);
+    });
+}
+
+#[test]
 fn a_deleted_object_that_came_back() {
     planted(Promise::Reliable, |history| {
         history.listings[1].objects.insert("x".into(), (2, Some("a".into())));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{Method, Request, Response};
 use switchboard_object::status::Status;
 
-use super::{Inner, paths};
+use super::Inner;
 use crate::answer::{Answer, Body};
 use crate::request::Info;
 use crate::request::body;
@@ -35,11 +35,9 @@ impl Inner {
         let (parts, sent) = request.into_parts();
         let query = Query::parse(parts.uri.query().unwrap_or_default())?;
         let info = Info::parse(&parts.method, parts.uri.path(), &query)?;
-        let logical = self.find(&info.cluster);
-        let user = self.admit(logical.as_deref(), &parts, &info)?;
-        let Some(logical) = logical else { return Ok(not_found()) };
+        let Some(logical) = self.find(&info.cluster) else { return Ok(not_found()) };
         if !info.is_resource {
-            return paths::answer(self, &logical, &info, &parts);
+            return Ok(not_found());
         }
         if matches!(parts.method, Method::HEAD | Method::OPTIONS | Method::TRACE | Method::CONNECT) {
             return Err(method_not_allowed());
@@ -51,14 +49,13 @@ impl Inner {
         let resource = registry.get(&info.group, &info.version, &info.resource).ok_or_else(no_such_resource)?.clone();
         let headers = parts.headers;
         let sent = body::read(sent).await?;
-        let warnings = warnings.clone();
-        let call = Call { inner: self.clone(), logical, resource, info, query, headers, user, warnings };
+        let call = Call { inner: self.clone(), logical, resource, info, query, headers, warnings: warnings.clone() };
         verbs::run(call, sent).await
     }
 }
 
 /// What upstream's router says to a path it does not know.
-pub(super) fn not_found() -> Answer {
+fn not_found() -> Answer {
     Answer::text(404, "404 page not found\n")
 }
 

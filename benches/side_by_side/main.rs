@@ -1,0 +1,37 @@
+//! Switchboard side by side with the real kube-apiserver and etcd, both durable, on the same machine with the same client.
+//!
+//! Runs are interleaved, so that a busy machine is unfair to both; the table shows medians and their ratio. Nothing is written
+//! unless `BENCH_OUT=<file>` asks for the table in a file. `ROUNDS` (3) is the number of runs, `ONLY=ours` or `ONLY=real` leaves
+//! the other side out.
+
+mod load;
+mod measure;
+mod system;
+mod table;
+
+use system::Side;
+use table::Results;
+
+const ROUNDS: usize = 3;
+
+fn main() -> Result<(), measure::Failed> {
+    let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let sides: Vec<Side> = [Side::Ours, Side::Real].into_iter().filter(|side| side.is(&only)).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut results = Results::default();
+    results.floor(measure::flush()?);
+    for round in 1..=rounds {
+        for side in &sides {
+            eprintln!("round {round} of {rounds}: {side:?}");
+            runtime.block_on(measure::round(*side, &mut results))?;
+        }
+        results.floor(measure::flush()?);
+    }
+    let table = results.table(rounds);
+    println!("{table}");
+    if let Some(path) = std::env::var_os("BENCH_OUT") {
+        std::fs::write(path, table)?;
+    }
+    Ok(())
+}

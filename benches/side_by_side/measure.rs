@@ -1,0 +1,61 @@
+//! What is measured, in which order.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use crate::load;
+use crate::system::{Side, System, base};
+use crate::table::{Results, Row};
+
+pub type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+const ONE_WRITER_CREATES: usize = 200;
+const MANY_WRITERS: usize = 64;
+const MANY_WRITERS_EACH: usize = 40;
+const LISTED: usize = 10_000;
+const LISTS: usize = 5;
+const WATCHERS: usize = 1_000;
+const WATCHED_CHANGES: usize = 20;
+const DEFINITIONS: usize = 500;
+const FLUSHES: u32 = 200;
+/// Memory is read when what the load stirred up has settled.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// Everything once on fresh systems.
+pub async fn round(side: Side, results: &mut Results) -> Result<(), Failed> {
+    let system = System::start(side).await?;
+    results.add(side, Row::Start, system.start.as_secs_f64());
+    let one = load::create(&system, "one", 1, ONE_WRITER_CREATES).await?;
+    results.add(side, Row::OneWriter, one.as_secs_f64());
+    let many = load::create(&system, "many", MANY_WRITERS, MANY_WRITERS_EACH).await?;
+    results.add(side, Row::ManyWriters, many.as_secs_f64());
+    let rest = LISTED - ONE_WRITER_CREATES - MANY_WRITERS * MANY_WRITERS_EACH;
+    load::create(&system, "rest", 16, rest.div_ceil(16)).await?;
+    tokio::time::sleep(SETTLE).await;
+    results.add(side, Row::ObjectsMemory, system.memory()? as f64);
+    for _ in 0..LISTS {
+        results.add(side, Row::List, load::list(&system.client, LISTED).await?.as_secs_f64());
+    }
+    let fan_out = load::fan_out(&system, WATCHERS, WATCHED_CHANGES).await?;
+    results.add(side, Row::FanOut, fan_out.as_secs_f64());
+    drop(system);
+
+    let system = System::start(side).await?;
+    results.add(side, Row::Start, system.start.as_secs_f64());
+    load::define(&system.client, DEFINITIONS).await?;
+    tokio::time::sleep(SETTLE).await;
+    results.add(side, Row::DefinitionsMemory, system.memory()? as f64);
+    Ok(())
+}
+
+/// What appending an object to a file and flushing it costs on this disk.
+pub fn flush() -> Result<f64, Failed> {
+    let mut file = tempfile::tempfile_in(base())?;
+    let bytes = vec![b'x'; 1_300];
+    let begun = Instant::now();
+    for _ in 0..FLUSHES {
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+    }
+    Ok((begun.elapsed() / FLUSHES).as_secs_f64())
+}

@@ -1,0 +1,135 @@
+//! The two systems under measure as processes.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use switchboard_suite::ours::{Ours, client, ready};
+use switchboard_suite::real::workspace;
+
+use crate::measure::Failed;
+
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    Ours,
+    Real,
+}
+
+impl Side {
+    pub fn is(self, only: &str) -> bool {
+        only.is_empty() || format!("{self:?}").eq_ignore_ascii_case(only)
+    }
+}
+
+/// A started system with an empty store of its own.
+pub struct System {
+    running: Running,
+    kubeconfig: PathBuf,
+    /// From the start of its first process to the first answer.
+    pub start: Duration,
+    pub client: Client,
+    _dir: tempfile::TempDir,
+}
+
+enum Running {
+    Ours(Ours),
+    Real { dir: PathBuf, up: Child },
+}
+
+impl System {
+    pub async fn start(side: Side) -> Result<System, Failed> {
+        let dir = tempfile::tempdir_in(base())?;
+        match side {
+            Side::Ours => System::ours(dir).await,
+            Side::Real => System::real(dir).await,
+        }
+    }
+
+    async fn ours(dir: tempfile::TempDir) -> Result<System, Failed> {
+        // Building is not starting.
+        switchboard_suite::ours::binary()?;
+        let begun = Instant::now();
+        let mut ours = Ours::start(&dir.path().join("data"))?;
+        let client = ours.client().await?;
+        let start = begun.elapsed();
+        let kubeconfig = ours.kubeconfig().to_owned();
+        Ok(System { running: Running::Ours(ours), kubeconfig, start, client, _dir: dir })
+    }
+
+    /// Started twice: the first time makes the certificates, which is not what is measured.
+    async fn real(dir: tempfile::TempDir) -> Result<System, Failed> {
+        let real = dir.path().to_owned();
+        if !script("up", &real).status()?.success() || !script("down", &real).status()?.success() {
+            return Err("real/up failed".into());
+        }
+        let kubeconfig = real.join("kubeconfig");
+        std::fs::remove_file(&kubeconfig)?;
+        let begun = Instant::now();
+        let up = script("up", &real).spawn()?;
+        let client = loop {
+            if let Some(client) = client(&kubeconfig).await
+                && ready(&client).await
+            {
+                break client;
+            }
+            if begun.elapsed() > START_TIMEOUT {
+                return Err("the real kube-apiserver did not answer".into());
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        };
+        let start = begun.elapsed();
+        Ok(System { running: Running::Real { dir: real, up }, kubeconfig, start, client, _dir: dir })
+    }
+
+    /// A client with a connection of its own.
+    pub async fn connect(&self) -> Result<Client, Failed> {
+        client(&self.kubeconfig).await.ok_or_else(|| "the kubeconfig is gone".into())
+    }
+
+    /// Resident memory of all its processes, in bytes.
+    pub fn memory(&self) -> Result<u64, Failed> {
+        let pids = match &self.running {
+            Running::Ours(ours) => vec![ours.id()],
+            Running::Real { dir, .. } => vec![pid(&dir.join("etcd.pid"))?, pid(&dir.join("kube-apiserver.pid"))?],
+        };
+        pids.into_iter().map(resident).sum()
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        if let Running::Real { dir, up } = &mut self.running {
+            let _ = up.wait();
+            let _ = script("down", dir).status();
+        }
+    }
+}
+
+/// The same disk for both: `BENCH_DIR` or the temporary directory.
+pub fn base() -> PathBuf {
+    std::env::var_os("BENCH_DIR").map_or_else(std::env::temp_dir, Into::into)
+}
+
+/// etcd with its flushes, and no kube-controller-manager: only the API server and its store are compared.
+fn script(name: &str, dir: &Path) -> Command {
+    let mut command = Command::new(workspace().join("real").join(name));
+    command.env("SWITCHBOARD_REAL_DIR", dir).env("SWITCHBOARD_REAL_ETCD_FLAGS", "");
+    command.env("SWITCHBOARD_REAL_CONTROLLERS", "none").stdout(Stdio::null());
+    command
+}
+
+fn pid(file: &Path) -> Result<u32, Failed> {
+    let text = std::fs::read_to_string(file)?;
+    Ok(text.lines().next().unwrap_or_default().parse()?)
+}
+
+fn resident(pid: u32) -> Result<u64, Failed> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024)
+}

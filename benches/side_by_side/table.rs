@@ -1,0 +1,94 @@
+//! One table of medians and ratios.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::system::Side;
+
+/// What is compared; less is better everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row {
+    Start,
+    OneWriter,
+    ManyWriters,
+    List,
+    FanOut,
+    ObjectsMemory,
+    DefinitionsMemory,
+}
+
+const ROWS: [(Row, &str, &str); 7] = [
+    (Row::Start, "start to first answer", "50"),
+    (Row::OneWriter, "one create, 1 writer", "near the flush"),
+    (Row::ManyWriters, "one create, 64 writers", "10"),
+    (Row::List, "list of 10,000 ConfigMaps", "5"),
+    (Row::FanOut, "one change told to 1,000 watchers", "5"),
+    (Row::ObjectsMemory, "memory with 10,000 ConfigMaps", "10"),
+    (Row::DefinitionsMemory, "memory with 500 CRDs", "50"),
+];
+
+#[derive(Default)]
+pub struct Results {
+    seen: BTreeMap<(Row, Side), Vec<f64>>,
+    floors: Vec<f64>,
+}
+
+impl Results {
+    pub fn add(&mut self, side: Side, row: Row, value: f64) {
+        eprintln!("  {row:?}: {}", show(row, value));
+        self.seen.entry((row, side)).or_default().push(value);
+    }
+
+    pub fn floor(&mut self, value: f64) {
+        self.floors.push(value);
+    }
+
+    pub fn table(&self, rounds: usize) -> String {
+        let mut text =
+            format!("| median of {rounds} interleaved runs | switchboard | kube-apiserver + etcd | ratio | goal |\n");
+        text.push_str("|---|---|---|---|---|\n");
+        for (row, name, goal) in ROWS {
+            let [ours, real] =
+                [Side::Ours, Side::Real].map(|side| self.seen.get(&(row, side)).and_then(|seen| median(seen)));
+            let cell = |value: Option<f64>| value.map_or("-".into(), |value| show(row, value));
+            let ratio = match (ours, real) {
+                (Some(ours), Some(real)) => format!("{:.1}", real / ours),
+                _ => "-".into(),
+            };
+            let _ = writeln!(text, "| {name} | {} | {} | {ratio} | {goal} |", cell(ours), cell(real));
+        }
+        if let Some(floor) = median(&self.floors) {
+            let one = self.seen.get(&(Row::OneWriter, Side::Ours)).and_then(|seen| median(seen));
+            let ratio = one.map_or("-".into(), |one| format!("{:.1}", one / floor));
+            let _ = writeln!(
+                text,
+                "\nAppending to a file and flushing it (fdatasync) took {} on this disk; one create with 1 writer is {ratio} times that.",
+                show(Row::OneWriter, floor)
+            );
+        }
+        text
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+fn show(row: Row, value: f64) -> String {
+    match row {
+        Row::ObjectsMemory | Row::DefinitionsMemory => format!("{:.0} MiB", value / f64::from(1 << 20)),
+        Row::OneWriter | Row::ManyWriters => format!("{} ({:.0}/s)", time(value), 1.0 / value),
+        _ => time(value),
+    }
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        1.0.. => format!("{seconds:.1} s"),
+        0.01.. => format!("{:.0} ms", seconds * 1e3),
+        0.001.. => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{:.0} µs", seconds * 1e6),
+    }
+}
