@@ -1,7 +1,45 @@
 //! The real kube-apiserver is the oracle: every case of tests/conformance is answered as it answered.
 //!
-//! `CASE=<part of a path>` selects cases. With the feature `real`, `UPDATE=1` rewrites the recorded answers.
+//! `CASE=<part of a path>` selects cases, `REPORT=<file>` keeps what differs. With the feature `real`, `UPDATE=1` rewrites the recorded answers.
 #![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use switchboard_suite::{case, ours, real, suite};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn embedded_server_answers_as_recorded() {
+    let (_cluster, target) = ours::start().await;
+    let filter = std::env::var("CASE").unwrap_or_default();
+    let outcomes = suite::run_all(&target, &filter).await.unwrap();
+    let failures: Vec<String> = outcomes
+        .iter()
+        .map(|outcome| (outcome, outcome.failures(true)))
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(outcome, text)| format!("{}: {}\n{text}\n", outcome.name(), outcome.case.title))
+        .collect();
+    if let Some(path) = std::env::var_os("REPORT") {
+        let mut page = format!("# {} of {} cases fail\n\n", failures.len(), outcomes.len());
+        failures.iter().for_each(|text| writeln!(page, "{text}").unwrap());
+        std::fs::write(path, page).unwrap();
+    }
+    assert!(failures.is_empty(), "{} of {} cases fail:\n{}", failures.len(), outcomes.len(), failures.concat());
+}
+
+#[test]
+fn differences_are_listed_and_each_is_shown_by_a_case() {
+    let page = std::fs::read_to_string(real::workspace().join("docs/DIFFERENCES.md")).unwrap();
+    let listed: BTreeSet<String> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'))
+        .map(str::to_string)
+        .collect();
+    let cases = case::read_all(&suite::root()).unwrap();
+    let used: BTreeSet<String> =
+        cases.iter().flat_map(|(_, case)| &case.steps).flat_map(|step| step.differs.keys().cloned()).collect();
+    assert_eq!(listed, used, "left: docs/DIFFERENCES.md, right: tests/conformance");
+}
 
 #[cfg(feature = "real")]
 mod against_the_real_one {

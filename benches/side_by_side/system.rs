@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use switchboard_suite::ours::{Ours, client, ready};
+use switchboard_suite::process::{Up, client, ready};
 use switchboard_suite::real::workspace;
 
 use crate::measure::Failed;
@@ -36,7 +36,7 @@ pub struct System {
 }
 
 enum Running {
-    Ours(Ours),
+    Ours(Up),
     Real { dir: PathBuf, up: Child },
 }
 
@@ -51,9 +51,9 @@ impl System {
 
     async fn ours(dir: tempfile::TempDir) -> Result<System, Failed> {
         // Building is not starting.
-        switchboard_suite::ours::binary()?;
+        switchboard_suite::process::binary()?;
         let begun = Instant::now();
-        let mut ours = Ours::start(&dir.path().join("data"))?;
+        let mut ours = Up::start(&dir.path().join("data"))?;
         let client = ours.client().await?;
         let start = begun.elapsed();
         let kubeconfig = ours.kubeconfig().to_owned();

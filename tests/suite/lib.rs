@@ -11,12 +11,14 @@
 
 pub mod case;
 pub mod compare;
-pub mod history;
 pub mod mask;
 pub mod ours;
 pub mod page;
-pub mod random;
+pub mod process;
 pub mod real;
 pub mod run;
 pub mod suite;
 pub mod target;
+
+pub mod history;
+pub mod random;

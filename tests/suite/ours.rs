@@ -1,132 +1,17 @@
-//! The `switchboard` binary as a process: started, found by its kubeconfig, stopped or killed.
+//! The embedded server as a target, in this process.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use switchboard_cluster::Cluster;
 
-/// A server that does not answer within this is not going to.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
-const POLL: Duration = Duration::from_millis(2);
+use crate::target::Target;
 
-/// `switchboard up`, killed when dropped.
-#[derive(Debug)]
-pub struct Ours {
-    process: Child,
-    kubeconfig: PathBuf,
-}
+/// Controllers act within milliseconds; what has not come about by then will not.
+const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Why the server is not there.
-#[derive(Debug, thiserror::Error)]
-pub enum OursError {
-    /// A file or process could not be made.
-    #[error("could not run {0}")]
-    Run(&'static str, #[source] std::io::Error),
-    /// The binary does not compile.
-    #[error("could not build the switchboard binary")]
-    Build,
-    /// The process ended instead of serving.
-    #[error("switchboard ended with {0} instead of serving")]
-    Ended(std::process::ExitStatus),
-    /// It runs and does not answer.
-    #[error("switchboard did not answer in time")]
-    Silent,
-}
-
-/// The binary of the profile this test is built with, built when it is not there or old.
-pub fn binary() -> Result<&'static Path, OursError> {
-    static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BINARY.get_or_init(build).as_deref().ok_or(OursError::Build)
-}
-
-fn build() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("SWITCHBOARD_BIN") {
-        return Some(path.into());
-    }
-    // target/<profile>/deps/<test>
-    let exe = std::env::current_exe().ok()?;
-    let target = exe.parent()?.parent()?;
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["build", "--quiet", "-p", "switchboard", "--target-dir"]);
-    command.arg(target.parent()?);
-    if target.file_name()? == "release" {
-        command.arg("--release");
-    }
-    let built = command.stdout(Stdio::null()).status().ok()?.success();
-    built.then(|| target.join("switchboard"))
-}
-
-impl Ours {
-    /// Starts a durable server and returns at once; [`Ours::client`] waits until it answers.
-    pub fn start(data_dir: &Path) -> Result<Ours, OursError> {
-        let kubeconfig = data_dir.with_extension("kubeconfig");
-        // The old one names the old port.
-        let _ = std::fs::remove_file(&kubeconfig);
-        let mut command = Command::new(binary()?);
-        command.arg("up").arg("--data-dir").arg(data_dir).args(["--listen", "127.0.0.1:0"]);
-        command.arg("--kubeconfig").arg(&kubeconfig).stdin(Stdio::null()).stdout(Stdio::null());
-        if std::env::var_os("SWITCHBOARD_LOG").is_none() {
-            command.stderr(Stdio::null());
-        }
-        let process = command.spawn().map_err(|error| OursError::Run("switchboard", error))?;
-        Ok(Ours { process, kubeconfig })
-    }
-
-    /// The process id.
-    pub fn id(&self) -> u32 {
-        self.process.id()
-    }
-
-    /// The administrator's kubeconfig.
-    pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
-    }
-
-    /// A client with connections of its own, once the server is ready.
-    pub async fn client(&mut self) -> Result<Client, OursError> {
-        let deadline = Instant::now() + START_TIMEOUT;
-        while Instant::now() < deadline {
-            if let Some(status) = self.process.try_wait().map_err(|error| OursError::Run("switchboard", error))? {
-                return Err(OursError::Ended(status));
-            }
-            if let Some(client) = client(&self.kubeconfig).await
-                && ready(&client).await
-            {
-                return Ok(client);
-            }
-            tokio::time::sleep(POLL).await;
-        }
-        Err(OursError::Silent)
-    }
-
-    /// SIGKILL: no goodbye. Returns when the process is gone.
-    pub fn kill(&mut self) {
-        // Fails only when it is gone already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-/// A client of a kubeconfig's current context that never retries; `None` while the file is not complete.
-pub async fn client(kubeconfig: &Path) -> Option<Client> {
-    let file = Kubeconfig::read_from(kubeconfig).ok()?;
-    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.ok()?;
-    config.default_retry = false;
-    Client::try_from(config).ok()
-}
-
-/// Whether the server says it is ready.
-pub async fn ready(client: &Client) -> bool {
-    let request = http::Request::get("/readyz").body(Vec::new()).expect("a constant request is valid");
-    client.request_text(request).await.is_ok()
+/// A server of its own, in memory.
+pub async fn start() -> (Cluster, Target) {
+    let cluster = Cluster::ephemeral().await;
+    let target = Target { admin: cluster.client(), nobody: cluster.client(), patience: PATIENCE };
+    (cluster, target)
 }

@@ -13,7 +13,7 @@ use crate::target::Target;
 use crate::{compare, page, real, run};
 
 /// Cases in flight at the same time.
-const MAX_CASES_AT_ONCE: usize = 8;
+const MAX_CASES_AT_ONCE: usize = 16;
 
 /// How a case ended.
 #[derive(Debug)]

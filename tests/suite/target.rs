@@ -1,9 +1,13 @@
 //! A server under test: two clients of it, one with the administrator's certificate and one with no credentials.
 
 use std::path::Path;
+use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+
+/// The real controllers work in turns of seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where requests go.
 #[derive(Clone)]
@@ -12,6 +16,8 @@ pub struct Target {
     pub admin: Client,
     /// Presents nothing, so that a bearer token decides.
     pub nobody: Client,
+    /// Longest wait for an answer, and for controllers to bring about an `until`.
+    pub patience: Duration,
 }
 
 /// Why a target could not be reached.
@@ -43,6 +49,7 @@ impl Target {
         Ok(Target {
             admin: Client::try_from(config).map_err(TargetError::Client)?,
             nobody: Client::try_from(bare).map_err(TargetError::Client)?,
+            patience: PATIENCE,
         })
     }
 }

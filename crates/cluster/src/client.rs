@@ -6,6 +6,7 @@ use http::Request;
 use kube::Client;
 use tower::ServiceExt;
 
+use crate::auth::User;
 use crate::request::DEFAULT_CLUSTER;
 use crate::server::Cluster;
 
@@ -17,12 +18,19 @@ impl Cluster {
 
     /// A client of a logical cluster, which must exist.
     pub fn client_of(&self, cluster: &str) -> Client {
+        self.client_as(cluster, User::loopback())
+    }
+
+    /// A client of a logical cluster that acts as the given user, within that user's rights.
+    pub fn client_as(&self, cluster: &str, user: User) -> Client {
         let prefix = format!("/clusters/{cluster}");
+        let user = User::loopback();
         let service = self.service().map_request(move |mut request: Request<kube::client::Body>| {
             let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
             if let Ok(uri) = format!("{prefix}{path}").parse() {
                 *request.uri_mut() = uri;
             }
+            request.extensions_mut().insert(user.clone());
             request
         });
         Client::new(service.map_err(|never: Infallible| match never {}), "default")

@@ -5,13 +5,16 @@
 //!                                           └─▶ resource: verb ─▶ store
 //! ```
 
+mod access;
 mod dispatch;
 mod logical;
+mod paths;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::ambient::Ambient;
+use crate::auth::gate::Gate;
 use crate::store::{Bounds, Store};
 
 pub(crate) use dispatch::{method_not_allowed, no_such_resource};
@@ -27,12 +30,19 @@ pub struct Cluster {
 }
 
 /// What all handles and all requests share.
-#[derive(Debug)]
 pub struct Inner {
     pub(crate) store: Store,
     pub(crate) ambient: Ambient,
+    pub(crate) gate: Gate,
     logical: RwLock<BTreeMap<Arc<str>, Arc<Logical>>>,
     stop: tokio::sync::watch::Sender<bool>,
+    address: OnceLock<String>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("store", &self.store).finish_non_exhaustive()
+    }
 }
 
 impl Cluster {
@@ -43,8 +53,15 @@ impl Cluster {
 
     /// A server over a store, with the given time and chance.
     pub async fn over(store: Store, ambient: Ambient) -> Self {
+        let gate = Gate::ephemeral().expect("the system has randomness");
+        Self::behind(gate, store, ambient).await
+    }
+
+    /// A server with given keys.
+    pub async fn behind(gate: Gate, store: Store, ambient: Ambient) -> Self {
         let (stop, _) = tokio::sync::watch::channel(false);
-        let inner = Arc::new(Inner { store, ambient, logical: RwLock::default(), stop });
+        let inner =
+            Arc::new(Inner { store, ambient, logical: RwLock::default(), stop, gate, address: OnceLock::new() });
         let cluster = Self { inner };
         cluster.logical(crate::request::DEFAULT_CLUSTER).await;
         cluster
@@ -59,6 +76,11 @@ impl Cluster {
         made.bootstrap(&self.inner).await;
         let mut all = self.inner.logical.write().unwrap_or_else(PoisonError::into_inner);
         all.entry(name.into()).or_insert(made).clone()
+    }
+
+    /// Says where clients reach the server, for discovery.
+    pub fn serve_at(&self, address: &str) {
+        let _ = self.inner.address.set(address.to_string());
     }
 
     /// Ends all watches; later requests are still answered.
@@ -76,6 +98,11 @@ impl Inner {
     /// The logical cluster of that name, when it exists.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<Logical>> {
         self.logical.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// Where clients reach the server.
+    pub(crate) fn address(&self) -> String {
+        self.address.get().cloned().unwrap_or_else(|| "localhost".into())
     }
 
     /// Becomes true when the server stops.

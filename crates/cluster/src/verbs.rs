@@ -1,11 +1,21 @@
 //! What can be done to resources.
 
+mod behave;
+mod commit;
 mod create;
 mod decode;
+mod delete;
+mod form;
 mod get;
 mod list;
 mod namespace;
+mod owners;
+mod review;
+mod select;
+mod steps;
 mod token;
+mod update;
+mod watch;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,9 +25,10 @@ use switchboard_object::Value;
 use switchboard_object::status::Status;
 
 use crate::answer::Answer;
+use crate::auth::User;
 use crate::request::Info;
 use crate::request::body;
-use crate::request::media::{Encoding, Form, Output};
+use crate::request::media::Output;
 use crate::request::query::Query;
 use crate::resource::Resource;
 use crate::server::{Inner, Logical};
@@ -32,6 +43,7 @@ pub(crate) struct Call {
     pub info: Info,
     pub query: Query,
     pub headers: HeaderMap,
+    pub user: User,
     pub warnings: Warnings,
 }
 
@@ -60,7 +72,12 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
     match (call.info.verb, call.info.subresource.as_str()) {
         ("get", "") => get::get(&call),
         ("list", "") => list::list(&call),
+        ("create", "") if call.is_review() => review::review(&call, &body),
+        ("create", "token") if &*call.resource.plural == "serviceaccounts" => review::token(call, &body),
+        ("watch", "") => watch::watch(call),
         ("create", "") => create::create(&call, &body).await,
+        ("update", "" | "status") => update::update(&call, &body).await,
+        ("delete", "") => delete::delete(&call, &body).await,
         _ => Err(crate::server::method_not_allowed()),
     }
 }
@@ -87,6 +104,24 @@ impl Call {
         Key::prefix(self.logical.name(), &self.stored_resource(), namespace)
     }
 
+    /// Where upstream would store the object; some messages say it.
+    pub fn storage_path(&self, name: &str) -> String {
+        let group =
+            if self.resource.custom.is_some() { format!("{}/", self.resource.kind.group) } else { String::new() };
+        let namespace = if self.resource.namespaced { format!("{}/", self.namespace()) } else { String::new() };
+        format!("/registry/{group}{}/{namespace}{name}", self.resource.plural)
+    }
+
+    /// A stored object in the version of this request.
+    pub fn read(&self, record: &Record) -> Value {
+        let mut object = wire::parse(&record.bytes);
+        object["apiVersion"] = self.resource.kind.api_version().into();
+        object
+    }
+
+    /// What must follow a write: the registry follows CRDs.
+    pub async fn written(&self, _name: &str) {}
+
     /// The stored object of that name, or 404.
     pub fn find(&self, name: &str) -> Result<Record, Status> {
         let found = self.inner.store.get(&self.key(name));
@@ -100,12 +135,7 @@ impl Call {
 
     /// A stored object in the form that was asked for.
     pub fn answer_object(&self, code: u16, stored: &Bytes) -> Result<Answer, Status> {
-        let output = Output::negotiate(&self.headers)?;
-        let bytes = wire::with_envelope(stored, &self.envelope());
-        match (output.encoding, output.form) {
-            (Encoding::Json, Form::Whole) => Ok(Answer::json(code, bytes)),
-            _ => Ok(Answer::value(code, &wire::parse(&bytes))),
-        }
+        form::Shaper::new(self, Output::negotiate(&self.headers)?).object(code, stored)
     }
 
     /// The store did not take a write.

@@ -43,6 +43,7 @@ use crate::status::Status;
 use atom::Ty;
 use entries::{Entries, Entry, Operation};
 use ownership::{Refusal, Updater};
+use problem::Problems;
 use set::Set;
 
 pub use reset::ResetFields;
@@ -116,7 +117,7 @@ pub fn update(live: Option<&Value>, new: &mut Value, writer: Writer<'_>, typed: 
             None => empty::before_creation(writer.api_version, writer.kind, typed.custom),
         };
         let updater = Updater { typed, writer, reset };
-        recorded(&updater, &old, new, entries, writer.manager).and_then(Entries::encode)
+        recorded(&updater, &old, new, entries, writer.manager).ok().and_then(Entries::encode)
     };
     if let (Some(encoded), Some(metadata)) = (encoded, new.get_mut("metadata").and_then(Value::as_object_mut)) {
         metadata.insert("managedFields".into(), encoded);
@@ -136,21 +137,21 @@ fn given_entries<'a>(given: Option<&'a Value>, live: Option<&'a Value>) -> Optio
     }
 }
 
-/// The entries after a change from `old` to `new` by `manager`; `None` when the two cannot be compared.
+/// The entries after a change from `old` to `new` by `manager`.
 fn recorded<'a>(
     updater: &Updater<'a>,
     old: &'a Value,
     new: &'a Value,
     mut entries: Entries<'a>,
     manager: &'a str,
-) -> Option<Entries<'a>> {
-    updater.refresh(&mut entries);
-    let changed = updater.update(old, new, &mut entries).ok()?.difference(&UNTRACKED);
+) -> Result<Entries<'a>, Problems> {
+    updater.refresh(old, &mut entries)?;
+    let changed = updater.update(old, new, &mut entries)?.difference(&UNTRACKED);
     if !changed.is_empty() {
         take(&mut entries, Entry { set: changed, ..own_entry(manager, Operation::Update, &updater.writer) });
     }
     entries.cap();
-    Some(entries)
+    Ok(entries)
 }
 
 /// Adds to the entry of the same writer, or as a new one.
@@ -194,23 +195,15 @@ pub fn apply(
     let live_fields = live.and_then(|live| live.pointer("/metadata/managedFields"));
     let entries = Entries::decode(live_fields)
         .map_err(|why| Status::new(500, "", format!("failed to decode managed fields: {why}")))?;
+    let empty = empty::before_creation(writer.api_version, writer.kind, typed.custom);
+    let live = live.unwrap_or(&empty);
+    let updater = Updater { typed, writer, reset };
+    let entries = if entries.is_empty() { before_first_apply(&updater, &empty, live)? } else { entries };
     if patch.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
-    let empty = empty::before_creation(writer.api_version, writer.kind, typed.custom);
-    let live = live.unwrap_or(&empty);
-    let misfit = |what, object: &Value, why| {
-        Status::new(500, "", format!("failed to create typed {what} object ({}): {why}", describe(object)))
-    };
-    validate::validate(patch, typed.root(), typed.definitions, false).map_err(|why| misfit("patch", patch, why))?;
-    validate::validate(live, typed.root(), typed.definitions, true).map_err(|why| misfit("live", live, why))?;
-
-    let updater = Updater { typed, writer, reset };
-    let entries = if entries.is_empty() {
-        recorded(&updater, &empty, live, entries, BEFORE_FIRST_APPLY).unwrap_or_default()
-    } else {
-        entries
-    };
+    fits(patch, &typed, false, "failed to create typed patch object", "")?;
+    fits(live, &typed, true, "failed to create typed live object", "")?;
     let (object, entries) = merged(&updater, live, patch, entries, force)?;
     let encoded = entries.encode();
     let mut object = object.unwrap_or_else(|| live.clone());
@@ -219,6 +212,21 @@ pub fn apply(
     }
     set_managed_fields(&mut object, encoded);
     Ok(object)
+}
+
+/// What the object held before anybody's fields were tracked belongs to a manager of its own.
+fn before_first_apply<'a>(updater: &Updater<'a>, empty: &'a Value, live: &'a Value) -> Result<Entries<'a>, Status> {
+    let failed = "failed to create manager for existing fields: ";
+    fits(live, &updater.typed, true, &format!("{failed}failed to convert new object"), " to smd typed")?;
+    recorded(updater, empty, live, Entries::default(), BEFORE_FIRST_APPLY).map_err(|why| {
+        Status::new(500, "", format!("{failed}failed to update ManagedFields ({}): {why}", describe(live)))
+    })
+}
+
+/// Refuses an object that does not fit the schema.
+fn fits(object: &Value, typed: &Typed<'_>, duplicates: bool, failed: &str, how: &str) -> Result<(), Status> {
+    validate::validate(object, typed.root(), typed.definitions, duplicates)
+        .map_err(|why| Status::new(500, "", format!("{failed} ({}){how}: {why}", describe(object))))
 }
 
 /// The object after the apply (`None`: as it was), and the entries.
@@ -232,7 +240,7 @@ fn merged<'a>(
     let conflicts = match attempt(updater, live, patch, entries.clone(), force) {
         Ok(done) => return Ok(done),
         Err(Refusal::Problems(why)) => {
-            return Err(Status::new(500, "", format!("failed to compare objects: {why}")));
+            return Err(Status::new(500, "", why.to_string()));
         }
         Err(Refusal::Conflicts(conflicts)) => conflicts,
     };
@@ -258,7 +266,7 @@ fn attempt<'a>(
     mut entries: Entries<'a>,
     force: bool,
 ) -> Result<(Option<Value>, Entries<'a>), Refusal<'a>> {
-    updater.refresh(&mut entries);
+    updater.refresh(live, &mut entries).map_err(Refusal::Problems)?;
     let mut set = collect::collect(patch, updater.typed.root(), updater.typed.definitions);
     if let Some(fields) = updater.reset.of(updater.writer.api_version) {
         set = set.recursive_difference(fields);

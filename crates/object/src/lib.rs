@@ -3,11 +3,15 @@
 //! Everything here is a pure function of its arguments: no I/O, no clock, no randomness.
 
 pub mod apply;
-pub mod equality;
 pub mod cel;
+pub mod equality;
 pub mod field;
+mod gofmt;
+pub mod json;
 pub mod kind;
 pub mod name;
+pub mod patch;
+pub mod path;
 pub mod quantity;
 pub mod quote;
 pub mod schema;

@@ -124,6 +124,10 @@ impl Status {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code,
         });
+        // An error upstream did not expect has no reason, and then the field is left out.
+        if self.reason.is_empty() {
+            status.as_object_mut().map(|s| s.remove("reason"));
+        }
         if let Some(details) = &self.details {
             status["details"] = details.as_ref().clone();
         }

@@ -99,16 +99,3 @@ struct VersionSchema {
     #[serde(rename = "openAPIV3Schema")]
     open_api_v3_schema: Option<Value>,
 }
-
-/// `io.k8s.api.apps.v1.Deployment`: how the API server names the definition of a built-in kind.
-pub fn definition_name(kind: &GroupVersionKind) -> String {
-    let GroupVersionKind { group, version, kind } = kind;
-    match group.as_str() {
-        "" => format!("io.k8s.api.core.{version}.{kind}"),
-        "apiextensions.k8s.io" => {
-            format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}")
-        }
-        "apiregistration.k8s.io" => format!("io.k8s.kube-aggregator.pkg.apis.apiregistration.{version}.{kind}"),
-        group => format!("io.k8s.api.{}.{version}.{kind}", group.split('.').next().unwrap_or(group)),
-    }
-}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{Method, Request, Response};
 use switchboard_object::status::Status;
 
-use super::Inner;
+use super::{Inner, paths};
 use crate::answer::{Answer, Body};
 use crate::request::Info;
 use crate::request::body;
@@ -35,9 +35,11 @@ impl Inner {
         let (parts, sent) = request.into_parts();
         let query = Query::parse(parts.uri.query().unwrap_or_default())?;
         let info = Info::parse(&parts.method, parts.uri.path(), &query)?;
-        let Some(logical) = self.find(&info.cluster) else { return Ok(not_found()) };
+        let logical = self.find(&info.cluster);
+        let user = self.admit(logical.as_deref(), &parts, &info)?;
+        let Some(logical) = logical else { return Ok(not_found()) };
         if !info.is_resource {
-            return Ok(not_found());
+            return paths::answer(self, &logical, &info, &parts);
         }
         if matches!(parts.method, Method::HEAD | Method::OPTIONS | Method::TRACE | Method::CONNECT) {
             return Err(method_not_allowed());
@@ -49,13 +51,14 @@ impl Inner {
         let resource = registry.get(&info.group, &info.version, &info.resource).ok_or_else(no_such_resource)?.clone();
         let headers = parts.headers;
         let sent = body::read(sent).await?;
-        let call = Call { inner: self.clone(), logical, resource, info, query, headers, warnings: warnings.clone() };
+        let warnings = warnings.clone();
+        let call = Call { inner: self.clone(), logical, resource, info, query, headers, user, warnings };
         verbs::run(call, sent).await
     }
 }
 
 /// What upstream's router says to a path it does not know.
-fn not_found() -> Answer {
+pub(super) fn not_found() -> Answer {
     Answer::text(404, "404 page not found\n")
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::json;
 
 use super::Inner;
+use crate::auth::gate::LivePolicy;
 use crate::registry::Registry;
 use crate::store::{Expect, Key};
 use crate::wire::Template;
@@ -17,11 +18,12 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 pub struct Logical {
     name: Arc<str>,
     registry: RwLock<Arc<Registry>>,
+    pub(super) policy: LivePolicy,
 }
 
 impl Logical {
     pub(super) fn new(name: &str) -> Self {
-        Self { name: name.into(), registry: RwLock::new(Registry::built_in()) }
+        Self { name: name.into(), registry: RwLock::new(Registry::built_in()), policy: LivePolicy::new(name) }
     }
 
     /// Its name: the first part of its keys in the store.
@@ -32,6 +34,12 @@ impl Logical {
     /// What is served now.
     pub fn registry(&self) -> Arc<Registry> {
         self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts the next registry in place of this one, under the lock that keeps two changes apart.
+    pub(crate) fn change_registry(&self, change: impl FnOnce(&Registry) -> Registry) {
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        *registry = Arc::new(change(&registry));
     }
 
     /// Writes what every cluster begins with, as far as it is not there yet.

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use switchboard_object::Value;
 use switchboard_object::status::Status;
 
-use super::{Call, decode, namespace};
+use super::{Call, decode};
 use crate::answer::Answer;
 use crate::request::write::WriteOptions;
-use crate::store::{Expect, WriteError};
+use crate::store::{Expect, Record, WriteError};
 use crate::wire::Template;
 
 /// How often a generated name is tried again when it is taken.
@@ -27,10 +27,16 @@ pub(super) async fn create(call: &Call, sent: &Bytes) -> Result<Answer, Status> 
 pub(super) async fn store_new(call: &Call, mut object: Value, options: &WriteOptions) -> Result<Bytes, Status> {
     wipe_system_fields(&mut object);
     match_namespace(call, &mut object)?;
-    namespace::check_create(call, Call::metadata(&object, "name"))?;
+    call.admit_new(&mut object, options)?;
+    store_admitted(call, &object, options).await
+}
+
+/// The last steps, tried again with another name when a generated one is taken.
+pub(super) async fn store_admitted(call: &Call, object: &Value, options: &WriteOptions) -> Result<Bytes, Status> {
     for attempt in 1.. {
-        let (mut fresh, generated) = (object.clone(), needs_name(&object));
+        let (mut fresh, generated) = (object.clone(), needs_name(object));
         fill_system_fields(call, &mut fresh);
+        call.finish_new(&mut fresh)?;
         match put_new(call, &fresh, options).await {
             Err(status) if generated && status.reason == "AlreadyExists" && attempt < GENERATED_NAME_TRIES => {}
             done => return done,
@@ -90,16 +96,40 @@ fn fill_system_fields(call: &Call, object: &mut Value) {
 async fn put_new(call: &Call, object: &Value, options: &WriteOptions) -> Result<Bytes, Status> {
     let name = Call::metadata(object, "name");
     let key = call.key(name);
-    let template = Template::new(object, call.resource.custom.is_some());
+    if !options.dry_run && !Call::metadata(object, "resourceVersion").is_empty() {
+        return Err(Status::internal("resourceVersion should not be set on objects to be created"));
+    }
+    let template = call.template(object);
     if options.dry_run {
         return match call.inner.store.get(&key) {
-            Some(_) => Err(Status::already_exists(&call.resource.group_resource(), name)),
-            None => Ok(template.without_revision()),
+            Some(current) => Err(exists(call, name, Some(current))),
+            None => Ok(dry_answer(object, &template)),
         };
     }
     match call.inner.store.put(key, Expect::Absent, |revision| template.at(revision)).await {
-        Ok(record) => Ok(record.bytes),
-        Err(WriteError::Conflict { .. }) => Err(Status::already_exists(&call.resource.group_resource(), name)),
+        Ok(record) => {
+            call.written(name).await;
+            Ok(record.bytes)
+        }
+        Err(WriteError::Conflict { current }) => Err(exists(call, name, current)),
         Err(error) => Err(call.write_failed(&error)),
     }
+}
+
+/// What is not stored has the revision the client wrote, if any.
+fn dry_answer(object: &Value, template: &Template) -> Bytes {
+    match Call::metadata(object, "resourceVersion").parse() {
+        Ok(revision) => template.at(revision),
+        Err(_) => template.without_revision(),
+    }
+}
+
+/// 409, which says so when the other object is on its way out.
+fn exists(call: &Call, name: &str, current: Option<Record>) -> Status {
+    let mut status = Status::already_exists(&call.resource.group_resource(), name);
+    let going = current.is_some_and(|r| !crate::wire::parse(&r.bytes)["metadata"]["deletionTimestamp"].is_null());
+    if going {
+        status.message = format!("object is being deleted: {}", status.message);
+    }
+    status
 }

@@ -18,7 +18,9 @@ const SHOWN_BYTES: usize = 30;
 pub(super) fn object(call: &Call, sent: &[u8], validation: FieldValidation) -> Result<Value, Status> {
     let encoding = media::input(&call.headers)?;
     let Decoded { value, duplicates } = parse(&call.resource, encoding, sent)?;
-    typed(&call.resource, value, sent, duplicates, validation, &call.warnings)
+    let mut object = typed(&call.resource, value, sent, duplicates, validation, &call.warnings)?;
+    call.behaviour().default(&mut object);
+    Ok(object)
 }
 
 /// Reads JSON or YAML; what cannot be read is refused in the words upstream has for the kind.
@@ -131,10 +133,18 @@ fn wrong_kind(resource: &Resource, version: &GroupVersion, kind: &str) -> Status
 
 fn fields(resource: &Resource, value: Value) -> Result<(Value, Vec<String>), Status> {
     if resource.custom.is_some() {
-        return Ok((value, Vec::new()));
+        return custom_fields(resource, value);
     }
     schema::decode(&resource.kind, value)
         .map_err(|e| cannot_be_handled(resource, resource.kind.version.as_str(), &e.to_string()))
+}
+
+fn custom_fields(resource: &Resource, mut value: Value) -> Result<(Value, Vec<String>), Status> {
+    let schema = resource.shape().map(|shape| &*shape.root);
+    let prunes = resource.custom.as_ref().is_some_and(|custom| !custom.preserve_unknown);
+    let unknown = schema::read_custom(schema, prunes, &mut value)
+        .map_err(|e| cannot_be_handled(resource, resource.kind.version.as_str(), &e.to_string()))?;
+    Ok((value, unknown))
 }
 
 fn cannot_be_handled(resource: &Resource, version: &str, why: &str) -> Status {

@@ -5,17 +5,28 @@ use serde_json::json;
 use switchboard_object::status::Status;
 
 use super::Call;
+use super::form::Shaper;
+use super::select::Selection;
 use super::token::Token;
 use crate::answer::Answer;
 use crate::request::list::{ListOptions, Match};
-use crate::store::{Page, ReadError};
+use crate::request::media::Output;
+use crate::store::{Key, ReadError, Record};
 use crate::wire;
+
+/// The least a selected page reads at once.
+const MIN_READ: usize = 512;
 
 /// Answers with the list.
 pub(super) fn list(call: &Call) -> Result<Answer, Status> {
+    let output = Output::negotiate(&call.headers)?;
     let options = ListOptions::parse(&call.query)?;
-    let found = Found::read(call, &options)?;
-    Ok(Answer::json(200, found.encode(call)))
+    let selection = Selection::parse(call, &options)?;
+    let found = Found::read(call, &options, &selection)?;
+    if output == Output::default() {
+        return Ok(Answer::json(200, found.encode(call)));
+    }
+    Shaper::new(call, output).list(&found.items, found.metadata())
 }
 
 /// What a list found.
@@ -32,25 +43,49 @@ pub(super) struct Found {
 
 impl Found {
     /// Reads what the options ask for.
-    pub fn read(call: &Call, options: &ListOptions) -> Result<Self, Status> {
+    pub fn read(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Self, Status> {
         let start = Start::resolve(call, options)?;
         let prefix = call.prefix();
-        let after = start.after.as_ref().map(|a| format!("{prefix}{a}"));
-        let page =
-            call.inner.store.list(&prefix, after.as_deref(), options.limit, start.at).map_err(|e| start.refuse(&e))?;
-        Ok(Self::of(page, &prefix))
+        let mut after = start.after.as_ref().map(|a| format!("{prefix}{a}"));
+        let mut at = start.at;
+        let everything = selection.is_everything();
+        let mut found: Vec<(Key, Record)> = Vec::new();
+        loop {
+            // With selectors a page is filled from several reads, all at the revision of the first.
+            let wanted = if everything || options.limit == 0 { options.limit } else { options.limit.max(MIN_READ) };
+            let page = call.inner.store.list(&prefix, after.as_deref(), wanted, at).map_err(|e| start.refuse(&e))?;
+            at = Some(page.revision);
+            after = page.records.last().map(|(key, _)| key.as_str().to_string());
+            let records = page.records.len();
+            let room = if options.limit == 0 { usize::MAX } else { options.limit - found.len() };
+            let mut chosen = page.records.into_iter().enumerate().filter(|(_, (k, r))| selection.matches(k, &r.bytes));
+            let mut last = None;
+            for (index, record) in chosen.by_ref().take(room) {
+                last = Some(index);
+                found.push(record);
+            }
+            let full = options.limit > 0 && found.len() == options.limit;
+            // What was read but did not fit follows as well.
+            let unread = if full { records - last.map_or(0, |l| l + 1) } else { 0 };
+            let remaining = page.remaining + unread as u64;
+            if full || page.remaining == 0 {
+                let follows = full && remaining > 0;
+                return Ok(Self::of(found, page.revision, follows.then_some(remaining), everything, &prefix));
+            }
+        }
     }
 
-    fn of(page: Page, prefix: &str) -> Self {
-        let token = (page.remaining > 0).then(|| page.records.last()).flatten().map(|(key, _)| {
+    fn of(records: Vec<(Key, Record)>, revision: u64, remaining: Option<u64>, everything: bool, prefix: &str) -> Self {
+        let token = remaining.and(records.last()).map(|(key, _)| {
             let after = key.as_str().strip_prefix(prefix).unwrap_or_default().to_string();
-            Token { revision: Some(page.revision), after }.encode()
+            Token { revision: Some(revision), after }.encode()
         });
         Self {
-            remaining: token.as_ref().map(|_| page.remaining),
+            items: records.into_iter().map(|(_, record)| record.bytes).collect(),
+            revision,
             token,
-            items: page.records.into_iter().map(|(_, record)| record.bytes).collect(),
-            revision: page.revision,
+            // How many of the following are selected is not known.
+            remaining: remaining.filter(|_| everything),
         }
     }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::Value;
 use crate::schema::{Definitions, ListType, Schema, Type};
 
-use super::element::Element;
+use super::element::{Element, KeyField};
 use super::scalar::Scalar;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -241,7 +241,7 @@ impl<'a> ListAtom<'a> {
             Some(ListType::Set) => (false, &[]),
             Some(ListType::Map) => (false, &schema.map_keys),
             None if schema.patch_strategy.first().is_some_and(|s| &**s == "merge") => {
-                (false, schema.patch_merge_key.as_ref().map_or(&[], std::slice::from_ref))
+                (false, schema.patch_merge_key.as_slice())
             }
             None => (true, &[]),
         };
@@ -264,7 +264,7 @@ impl<'a> ListAtom<'a> {
             Value::Null => return Err("associative list with keys may not have a null element".into()),
             _ => return Err("associative list with keys may not have non-map elements".into()),
         };
-        let mut key: Vec<(Cow<'a, str>, Scalar<'a>)> = Vec::with_capacity(self.keys.len());
+        let mut key: Vec<KeyField<'a>> = Vec::with_capacity(self.keys.len());
         for name in self.keys {
             if let Some(value) = item.get(&**name) {
                 key.push((Cow::Borrowed(name), Scalar::from_value(value)));

@@ -8,7 +8,7 @@ use super::element::Element;
 use super::problem::Problems;
 use super::scalar::same;
 use super::set::Set;
-use super::validate::scalar_problem;
+use super::validate::{scalar_problem, validate};
 
 /// What differs between two objects.
 #[derive(Debug, Default)]
@@ -100,12 +100,14 @@ impl<'a> Walk<'a> {
         let old_forms = old.map_or(Forms::All, |v| atom.forms(v));
         let new_forms = new.map_or(Forms::All, |v| atom.forms(v));
         let forms = if new.is_none() { old_forms } else { new_forms };
+        check(&atom, old, old_forms)?;
+        check(&atom, new, new_forms)?;
         if old.is_none() || new.is_none() || old_forms == new_forms {
-            return self.form(&atom, atom.first(forms), old, new);
+            return self.form(ty, &atom, atom.first(forms), old, new);
         }
         // The two sides have different forms: the changes of both readings count.
-        let first = self.form(&atom, atom.first(old_forms), old, new)?;
-        let mut found = self.form(&atom, atom.first(new_forms), old, new)?;
+        let first = self.form(ty, &atom, atom.first(old_forms), old, new)?;
+        let mut found = self.form(ty, &atom, atom.first(new_forms), old, new)?;
         found.modified |= first.modified;
         found.below = Found::within(found.below.map(|b| *b).unwrap_or_default(), first.below);
         Ok(found)
@@ -113,6 +115,7 @@ impl<'a> Walk<'a> {
 
     fn form(
         &self,
+        ty: Ty<'a>,
         atom: &Atom<'a>,
         form: Form,
         old: Option<&'a Value>,
@@ -121,27 +124,18 @@ impl<'a> Walk<'a> {
         let below = match (form, &atom.map, &atom.list) {
             (Form::Map, Some(map), _) if !map.atomic => self.maps(map, old, new)?,
             (Form::List, _, Some(list)) if !list.atomic => self.lists(list, old, new)?,
-            (Form::Scalar, _, _) => {
-                self.check_scalars(atom, old, new)?;
-                None
-            }
             _ => None,
         };
-        let Some(below) = below else { return Ok(Found::leaf(old, new)) };
+        let Some(below) = below else {
+            let found = Found::leaf(old, new);
+            if let (true, false, Some(new)) = (found.modified || found.added, form == Form::Scalar, new) {
+                // What changed inside an atomic part is looked at, too.
+                validate(new, ty, self.definitions, true)?;
+            }
+            return Ok(found);
+        };
         let below = (!below.is_empty()).then(|| Box::new(below));
         Ok(Found { removed: new.is_none(), modified: false, added: old.is_none(), below })
-    }
-
-    /// At least one side must be what the type says.
-    fn check_scalars(&self, atom: &Atom<'a>, old: Option<&Value>, new: Option<&Value>) -> Result<(), Problems> {
-        let Some(kind) = atom.scalar else { return Ok(()) };
-        let wrong = |value: Option<&Value>, prefix| value.and_then(|v| scalar_problem(kind, v, prefix));
-        if let (Some(old), Some(new)) = (wrong(old, "lhs: "), wrong(new, "rhs: ")) {
-            let mut problems = Problems::from(old);
-            problems.add(new);
-            return Err(problems);
-        }
-        Ok(())
     }
 
     /// `None` when both sides have no fields: such a pair is a leaf, so that empty and null stay apart.
@@ -171,7 +165,9 @@ impl<'a> Walk<'a> {
             let right = if order.is_ge() { new.next() } else { None };
             let Some((name, _)) = left.or(right) else { return Ok(Some(changes)) };
             let (left, right) = (left.map(|f| f.1), right.map(|f| f.1));
-            let ty = map.field_or_element(name).unwrap_or(Ty::Deduced);
+            let Some(ty) = map.field_or_element(name) else {
+                return Err(format!("field {name} not declared in schema").into());
+            };
             let found = self.values(left, right, ty)?;
             if !found.nothing() {
                 changes.graft(Element::Field(name), found);
@@ -214,6 +210,9 @@ impl<'a> Walk<'a> {
 
     /// Compares the items that share a key. An item that stands twice is compared as a whole.
     fn group(&self, list: &ListAtom<'a>, old: &[&'a Value], new: &[&'a Value]) -> Result<Found<'a>, Problems> {
+        if new.len() > 1 {
+            new.iter().try_for_each(|item| validate(item, list.item, self.definitions, true))?;
+        }
         match (old, new) {
             ([] | [_], [] | [_]) => self.values(old.first().copied(), new.first().copied(), list.item),
             ([_, _, ..], [_, _, ..]) => {
@@ -256,4 +255,19 @@ fn group<'a>(
     }
     problems.into_result()?;
     Ok(groups)
+}
+
+/// A value must be what its type says.
+fn check(atom: &Atom<'_>, value: Option<&Value>, forms: Forms) -> Result<(), Problems> {
+    let Some(value) = value else { return Ok(()) };
+    let wrong = match (forms, value) {
+        (Forms::One(Form::Scalar), _) => atom.scalar.and_then(|kind| scalar_problem(kind, value, "")),
+        (_, Value::Null) | (Forms::One(Form::Map), Value::Object(_)) | (Forms::One(Form::List), Value::Array(_)) => {
+            None
+        }
+        (Forms::One(Form::Map), other) => Some(format!("expected map, got {other}")),
+        (Forms::One(Form::List), other) => Some(format!("expected list, got {other}")),
+        (Forms::All, other) => Some(format!("unexpected {other}")),
+    };
+    wrong.map_or(Ok(()), |wrong| Err(wrong.into()))
 }

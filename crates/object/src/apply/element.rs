@@ -8,13 +8,16 @@ use crate::Value;
 
 use super::scalar::Scalar;
 
+/// A key field of a list item, by name.
+pub(crate) type KeyField<'a> = (Cow<'a, str>, Scalar<'a>);
+
 /// One step of a path. The order is that of structured-merge-diff: fields, keys, values, indices.
 #[derive(Clone, Debug)]
 pub(crate) enum Element<'a> {
     /// A field of an object.
     Field(&'a str),
     /// The item of an associative list with these key fields, sorted by name.
-    Key(Box<[(Cow<'a, str>, Scalar<'a>)]>),
+    Key(Box<[KeyField<'a>]>),
     /// The item of a set with this value.
     Value(Scalar<'a>),
     /// An item by its place.
@@ -122,7 +125,7 @@ impl Element<'_> {
     }
 }
 
-fn decode_key<'a>(text: &str) -> Result<Box<[(Cow<'a, str>, Scalar<'a>)]>, String> {
+fn decode_key<'a>(text: &str) -> Result<Box<[KeyField<'a>]>, String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
         return Err(format!("expected an object, got {text}"));
     };

@@ -15,6 +15,7 @@ use super::remove::remove;
 use super::reset::ResetFields;
 use super::scalar::same;
 use super::set::Set;
+use super::validate::validate;
 use super::{Typed, Writer};
 
 /// The fixed parts of one decision.
@@ -45,14 +46,16 @@ impl<'a> Updater<'a> {
     }
 
     /// Drops entries of versions that are gone, and fits the others to schemas that became atomic since.
-    pub(crate) fn refresh(&self, entries: &mut Entries<'a>) {
-        entries.0.retain_mut(|entry| {
-            let Some(ty) = self.ty(&entry.api_version) else { return false };
+    pub(crate) fn refresh(&self, live: &Value, entries: &mut Entries<'a>) -> Result<(), Problems> {
+        entries.0.retain(|entry| self.ty(&entry.api_version).is_some());
+        for entry in &mut entries.0 {
+            self.check_converted(live, &entry.api_version)?;
+            let Some(ty) = self.ty(&entry.api_version) else { continue };
             if let Some(fitted) = reconcile(&entry.set, ty, self.definitions()) {
                 entry.set = fitted;
             }
-            true
-        });
+        }
+        Ok(())
     }
 
     /// The paths a change from `old` to `new` gives to its writer. Takes them, and what is gone, from all entries.
@@ -95,7 +98,8 @@ impl<'a> Updater<'a> {
         entries.0.push(own);
         let own = entries.0.len() - 1;
         if let Some(last) = last.filter(|last| !last.set.is_empty()) {
-            merged = self.prune(merged, &last, entries);
+            let pruned = self.prune(merged, &last, entries);
+            merged = pruned.map_err(|why| Refusal::Problems(format!("failed to prune fields: {why}").into()))?;
         }
         self.settle(live, &merged, entries, own, force)?;
         Ok((!same(live, &merged)).then_some(merged))
@@ -151,7 +155,9 @@ impl<'a> Updater<'a> {
         'a: 'v,
     {
         let ty = self.ty(version).unwrap_or(Ty::Deduced);
-        Ok(compare(old, new, ty, self.definitions())?.without(self.reset.of(version)))
+        let changes = compare(old, new, ty, self.definitions());
+        let changes = changes.map_err(|why| Problems::from(format!("failed to compare objects: {why}")))?;
+        Ok(changes.without(self.reset.of(version)))
     }
 
     fn in_version<'v, 'c>(
@@ -167,7 +173,7 @@ impl<'a> Updater<'a> {
         let place = match cache.iter().position(|(v, ..)| v == version) {
             Some(place) => place,
             None => {
-                let changes = self.changes(old, new, version)?;
+                let changes = self.in_other_version(old, new, version)?;
                 let changed = changes.modified.union(&changes.added);
                 cache.push((version.to_string(), changes, changed));
                 cache.len() - 1
@@ -176,21 +182,54 @@ impl<'a> Updater<'a> {
         Ok(&mut cache[place])
     }
 
+    fn in_other_version<'v>(&self, old: &'v Value, new: &'v Value, version: &str) -> Result<Changes<'v>, Problems>
+    where
+        'a: 'v,
+    {
+        for (side, value) in [("old", old), ("new", new)] {
+            let fits = self.check_converted(value, version);
+            fits.map_err(|why| Problems::from(format!("failed to convert {side} object: {why}")))?;
+        }
+        self.changes(old, new, version)
+    }
+
     /// Removes what the applier applied last time, does not apply now, and no other manager owns.
-    fn prune(&self, merged: Value, last: &Entry<'_>, entries: &Entries<'a>) -> Value {
+    fn prune(&self, merged: Value, last: &Entry<'_>, entries: &Entries<'a>) -> Result<Value, String> {
         let definitions = self.definitions();
-        let Some(ty) = self.ty(&last.api_version) else { return merged };
+        let Some(ty) = self.ty(&last.api_version) else { return Ok(merged) };
+        self.check_converted(&merged, &last.api_version)
+            .map_err(|why| format!("failed to convert merged object to last applied version: {why}"))?;
         let last_set = with_named_fields(&last.set, Some(ty), definitions);
         let pruned = remove(&merged, &last_set, ty, definitions);
         let pruned = self.add_back_owned(&merged, pruned, &last.api_version, entries);
+        let (pruned, current) = pruned.map_err(|why| format!("failed add back owned items: {why}"))?;
+        if current != last.api_version {
+            validate(&pruned, ty, definitions, false).map_err(|why| {
+                format!(
+                    "failed add back dangling items: failed to convert pruned object to last applied version: {why}"
+                )
+            })?;
+        }
         // Only what the applier owned goes: the rest dangled below it.
         let kept = with_named_fields(&collect(&pruned, ty, definitions), Some(ty), definitions);
         let all = with_named_fields(&collect(&merged, ty, definitions), Some(ty), definitions);
         let gone = all.difference(&kept).intersection(&last_set);
-        if gone.is_empty() { merged } else { remove(&merged, &gone, ty, definitions) }
+        let pruned = if gone.is_empty() { merged } else { remove(&merged, &gone, ty, definitions) };
+        if last.api_version != self.writer.api_version {
+            validate(&pruned, self.typed.root(), definitions, false).map_err(|why| why.to_string())?;
+        }
+        Ok(pruned)
     }
 
-    fn add_back_owned(&self, merged: &Value, mut pruned: Value, first: &str, entries: &Entries<'a>) -> Value {
+    /// Everything that any manager owns, back again; and the version the object was seen in last.
+    fn add_back_owned<'v>(
+        &self,
+        merged: &Value,
+        mut pruned: Value,
+        first: &'v str,
+        entries: &'v Entries<'a>,
+    ) -> Result<(Value, &'v str), String> {
+        let mut current = first;
         let mut versions: Vec<&str> = vec![first];
         for entry in &entries.0 {
             if !versions.contains(&&*entry.api_version) {
@@ -206,10 +245,21 @@ impl<'a> Updater<'a> {
                 any = true;
             }
             if any {
+                let fits = if version == current { Ok(()) } else { validate(merged, ty, self.definitions(), false) };
+                fits.map_err(|why| format!("failed to convert merged object at version {version}: {why}"))?;
+                current = version;
                 pruned = add_back(merged, &pruned, &owned, ty, self.definitions());
             }
         }
-        pruned
+        Ok((pruned, current))
+    }
+
+    /// Another version tolerates nothing that stands twice.
+    fn check_converted(&self, object: &Value, version: &str) -> Result<(), Problems> {
+        match self.ty(version) {
+            Some(ty) if version != self.writer.api_version => validate(object, ty, self.definitions(), false),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -6,6 +6,8 @@ use serde_json::json;
 
 use super::*;
 
+mod recorded;
+
 static DEFINITIONS: LazyLock<Definitions> =
     LazyLock::new(|| Definitions::from_json(&serde_json::from_str(include_str!("../../data/schemas.json")).unwrap()));
 

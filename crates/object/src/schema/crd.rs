@@ -4,10 +4,11 @@
 //! `spec.validation.openAPIV3Schema` in messages.
 
 use super::crd_parts as parts;
-use super::embedded::{child, dns_1035_label, not_a_kind};
+use super::embedded::{child, not_a_kind};
 use super::structural::{flag, list, text};
 use crate::Value;
 use crate::field::FieldError;
+use crate::name::{dns1035_label, dns1123_subdomain};
 
 /// Fills in `singular`, `listKind`, `conversion` and `status.storedVersions`.
 pub fn default_crd(crd: &mut Value) {
@@ -106,7 +107,7 @@ fn validate_spec(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let shared = parts::Shared::of(versions);
     for (index, version) in versions.iter().enumerate() {
         let at = format!("spec.versions[{index}]");
-        let wrong = dns_1035_label(text(version, "name"));
+        let wrong = dns1035_label(text(version, "name"));
         if !wrong.is_empty() {
             errors.push(FieldError::invalid(child(&at, "name"), text(version, "name"), wrong.join(",")));
         }
@@ -135,7 +136,7 @@ fn unchanged(version: &Value, old: Option<&Value>) -> bool {
 fn group_and_scope(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let group = text(spec, "group");
-    let wrong = parts::dns_1123_subdomain(group);
+    let wrong = dns1123_subdomain(group);
     if group.is_empty() {
         errors.push(FieldError::required("spec.group", ""));
     } else if !wrong.is_empty() {
@@ -155,7 +156,7 @@ fn names(names: &Value) -> Vec<FieldError> {
         }
     }
     for key in ["plural", "singular"] {
-        let wrong = dns_1035_label(text(names, key));
+        let wrong = dns1035_label(text(names, key));
         if !text(names, key).is_empty() && !wrong.is_empty() {
             errors.push(FieldError::invalid(format!("spec.names.{key}"), text(names, key), wrong.join(",")));
         }
@@ -167,7 +168,7 @@ fn names(names: &Value) -> Vec<FieldError> {
     }
     let mut labels = |key: &str| {
         for (index, name) in list(names, key).iter().enumerate() {
-            let wrong = dns_1035_label(name.as_str().unwrap_or(""));
+            let wrong = dns1035_label(name.as_str().unwrap_or(""));
             if !wrong.is_empty() {
                 errors.push(FieldError::invalid(format!("spec.names.{key}[{index}]"), name.clone(), wrong.join(",")));
             }

@@ -2,13 +2,14 @@
 
 use super::crd_defaults::validate_defaults;
 use super::crd_shown::internal_schema;
-use super::embedded::{child, dns_1035_label};
+use super::embedded::child;
 use super::field_path;
 use super::openapi::{self, Context};
 use super::structural::{fields, flag, list, text, violations};
 use super::{Schema, formats};
 use crate::Value;
 use crate::field::{FieldError, FieldErrorKind};
+use crate::name::dns1035_label;
 
 /// What all versions have in common, which upstream keeps once.
 pub(super) struct Shared {
@@ -84,7 +85,7 @@ pub(super) fn version_set(versions: &[Value], shared: &Shared) -> Vec<FieldError
         refuse("must have exactly one version marked as storage version");
     }
     let first = versions.first().map_or("", |version| text(version, "name"));
-    let wrong = dns_1035_label(first);
+    let wrong = dns1035_label(first);
     if !versions.is_empty() && !first.is_empty() && !wrong.is_empty() {
         errors.push(FieldError::invalid("spec.version", first, wrong.join(",")));
     }
@@ -463,25 +464,4 @@ pub(super) fn preserve_unknown(spec: &Value, old: Option<&Value>) -> Vec<FieldEr
     let detail =
         "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
     vec![FieldError::invalid("spec.preserveUnknownFields", true, detail)]
-}
-
-/// Why a text is not a DNS subdomain.
-pub(super) fn dns_1123_subdomain(name: &str) -> Vec<String> {
-    const MAX_LENGTH: usize = 253;
-    const RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-    let mut wrong = Vec::new();
-    if name.len() > MAX_LENGTH {
-        wrong.push(format!("must be no more than {MAX_LENGTH} bytes"));
-    }
-    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let label = |label: &str| {
-        let bytes = label.as_bytes();
-        bytes.first().is_some_and(|b| plain(*b))
-            && bytes.last().is_some_and(|b| plain(*b))
-            && bytes.iter().all(|b| plain(*b) || *b == b'-')
-    };
-    if !name.split('.').all(label) {
-        wrong.push(RULE.to_string());
-    }
-    wrong
 }

@@ -8,6 +8,8 @@ use super::gobase64;
 use super::gotime;
 use super::gotype::{GoField, GoStruct, GoType, Shape};
 use crate::kind::GroupVersionKind;
+use crate::quantity::Quantity;
+use crate::quote::quote;
 use crate::{Map, Value};
 
 /// An object that could not be decoded; the text is Go's.
@@ -31,7 +33,7 @@ pub fn decode(kind: &GroupVersionKind, object: Value) -> Result<(Value, Vec<Stri
 /// The same for any definition, such as `io.k8s.api.core.v1.PodSpec`.
 pub fn decode_definition(definition: &str, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
     let (value, paths) = decode_paths(definition, object)?;
-    Ok((value, paths.into_iter().map(|path| format!("unknown field {path:?}")).collect()))
+    Ok((value, paths.into_iter().map(|path| format!("unknown field {}", quote(&path))).collect()))
 }
 
 /// The same, with the bare paths of unknown fields.
@@ -288,10 +290,10 @@ fn float(n: serde_json::Number) -> Value {
 
 fn quantity(value: Value) -> Result<Value, String> {
     let text = match value {
-        Value::String(text) => text,
+        Value::String(text) => text.trim().to_string(),
         other => other.to_string(),
     };
-    Ok(Value::String(text))
+    Quantity::parse(&text).map(|quantity| Value::String(quantity.to_string())).map_err(|error| error.to_string())
 }
 
 /// Whether `omitempty` leaves an encoded value out. Structs are never empty to Go.

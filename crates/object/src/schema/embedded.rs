@@ -7,6 +7,7 @@ use super::prune::prune;
 use super::{DecodeError, Schema};
 use crate::field::FieldError;
 use crate::kind::GroupVersion;
+use crate::name::dns1035_label;
 use crate::{Map, Value};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -146,32 +147,10 @@ fn resource(map: &Map, path: &str, metadata: &dyn Fn(&Value, &str) -> Vec<FieldE
     }
 }
 
-const DNS_1035_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-
 /// Why a kind is not a DNS label apart from its case.
 pub(super) fn not_a_kind(kind: &str) -> Option<String> {
-    let mut wrong = dns_1035_label(&kind.to_lowercase());
-    (!wrong.is_empty()).then(|| {
-        wrong.insert(0, String::new());
-        format!("may have mixed case, but should otherwise match: {}", wrong[1..].join(","))
-    })
-}
-
-pub(super) fn dns_1035_label(label: &str) -> Vec<String> {
-    const MAX_LENGTH: usize = 63;
-    let mut wrong = Vec::new();
-    if label.len() > MAX_LENGTH {
-        wrong.push(format!("must be no more than {MAX_LENGTH} bytes"));
-    }
-    let bytes = label.as_bytes();
-    let inner = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
-    let good = bytes.first().is_some_and(u8::is_ascii_lowercase)
-        && bytes.iter().all(inner)
-        && bytes.last().is_some_and(|b| *b != b'-');
-    if !good {
-        wrong.push(DNS_1035_LABEL.to_string());
-    }
-    wrong
+    let wrong = dns1035_label(&kind.to_lowercase());
+    (!wrong.is_empty()).then(|| format!("may have mixed case, but should otherwise match: {}", wrong.join(",")))
 }
 
 pub(super) fn child(path: &str, key: &str) -> String {

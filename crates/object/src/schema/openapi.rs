@@ -106,7 +106,7 @@ fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
         }
     }
     for (name, field) in fields(schema, "properties") {
-        found.append(validate(field, &property(path, "properties", name), &of_field(schema, path, name, context)));
+        found.append(validate(field, &property(path, "properties", name), &of_field(schema, name, context)));
     }
     if schema["not"].is_object() {
         found.append(validate(&schema["not"], &child(path, "not"), &context.in_clause()));
@@ -132,11 +132,8 @@ fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
     }
 }
 
-fn of_field(schema: &Value, path: &str, name: &str, context: &Context) -> Context {
+fn of_field(schema: &Value, name: &str, context: &Context) -> Context {
     let mut inner = context.below();
-    if text(schema, "x-kubernetes-map-type") == "atomic" {
-        inner.uncorrelatable.get_or_insert_with(|| path.to_string());
-    }
     let resource = context.root || flag(schema, "x-kubernetes-embedded-resource");
     if resource && super::prune::is_meta(name) {
         inner.inside_metadata = true;

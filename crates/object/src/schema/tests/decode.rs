@@ -183,3 +183,19 @@ fn version_and_kind_are_read_first() {
         "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string"
     );
 }
+
+#[test]
+fn quantities_take_their_canonical_form() {
+    let pod = |cpu: Value| json!({"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": cpu}}}]}});
+    let limit = |cpu: Value| {
+        let object = decode(&kind("v1", "Pod"), pod(cpu))?.0;
+        Ok::<Value, DecodeError>(object["spec"]["containers"][0]["resources"]["limits"]["cpu"].clone())
+    };
+    assert_eq!(limit(json!("0.5")).unwrap(), "500m");
+    assert_eq!(limit(json!(2)).unwrap(), "2");
+    assert_eq!(limit(json!("1024Mi")).unwrap(), "1Gi");
+    assert_eq!(
+        limit(json!("x")).unwrap_err().to_string(),
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    );
+}

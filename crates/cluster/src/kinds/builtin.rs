@@ -1,0 +1,247 @@
+//! The one [`Strategy`] behind all built-in kinds: facts from `data/kinds.txt`, and [`Rules`] for what is special.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+use switchboard_object::field::FieldError;
+use switchboard_object::kind::{GroupVersion, GroupVersionKind};
+use switchboard_object::status::Status;
+
+use super::{Env, Strategy, defaults, rules, shape};
+use crate::metadata::{self, NameRule};
+
+/// What is special about a kind; the empty ones do nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    pub admit: fn(&mut Value, Option<&Value>, &Env<'_>) -> Result<(), Status>,
+    pub create: fn(&mut Value, &Env<'_>) -> Result<(), Status>,
+    pub update: fn(&mut Value, &Value, &Env<'_>) -> Result<(), Status>,
+    pub status: fn(&mut Value, &Value, &Env<'_>),
+    /// Everything but metadata, of a new object.
+    pub validate: fn(&Value) -> Vec<FieldError>,
+    /// Everything but metadata, of an update.
+    pub validate_update: fn(&Value, &Value) -> Vec<FieldError>,
+    pub validate_status: fn(&Value, &Value) -> Vec<FieldError>,
+    /// An update is checked like a new object as well, metadata included.
+    pub whole: bool,
+    pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
+}
+
+impl Rules {
+    pub(super) const NONE: Rules = Rules {
+        admit: |_, _, _| Ok(()),
+        create: |_, _| Ok(()),
+        update: |_, _, _| Ok(()),
+        status: |_, _, _| {},
+        validate: |_| Vec::new(),
+        validate_update: |_, _| Vec::new(),
+        validate_status: |_, _| Vec::new(),
+        whole: false,
+        warnings: |_, _| Vec::new(),
+    };
+}
+
+/// A built-in kind.
+pub(super) struct Builtin {
+    definition: &'static str,
+    names: NameRule,
+    words: Vec<&'static str>,
+    rules: Rules,
+}
+
+static KINDS: LazyLock<HashMap<GroupVersionKind, Builtin>> = LazyLock::new(|| {
+    include_str!("../../data/kinds.txt").lines().filter(|l| !l.starts_with('#')).filter_map(line).collect()
+});
+
+/// The built-in of that kind.
+pub(super) fn find(kind: &GroupVersionKind) -> Option<&'static Builtin> {
+    KINDS.get(kind)
+}
+
+fn line(line: &'static str) -> Option<(GroupVersionKind, Builtin)> {
+    let mut words = line.split(' ');
+    let group_version = GroupVersion::parse(words.next()?)?;
+    let kind = words.next()?;
+    let definition = words.next()?;
+    let names = match words.next()? {
+        "subdomain" => NameRule::Subdomain,
+        "label" => NameRule::Label,
+        _ => NameRule::PathSegment,
+    };
+    let rules = rules::of(definition);
+    Some((group_version.kind(kind), Builtin { definition, names, words: words.collect(), rules }))
+}
+
+impl Builtin {
+    fn is(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+
+    fn namespaced(&self) -> bool {
+        !self.is("cluster")
+    }
+
+    /// Whether an update from `old` to `new` counts as a new generation.
+    fn changed(&self, new: &Value, old: &Value) -> bool {
+        let content = |v: &Value| -> Map<String, Value> {
+            let ours = |k: &String| !matches!(k.as_str(), "apiVersion" | "kind" | "metadata" | "status");
+            v.as_object().into_iter().flatten().filter(|(k, _)| ours(k)).map(|(k, v)| (k.clone(), v.clone())).collect()
+        };
+        (self.is("generation+annotations") && new["metadata"]["annotations"] != old["metadata"]["annotations"])
+            || (self.is("generation+labels") && new["metadata"]["labels"] != old["metadata"]["labels"])
+            || (!self.is("generation-first") && content(new) != content(old))
+    }
+
+    fn counts_generation(&self) -> bool {
+        self.words.iter().any(|w| w.starts_with("generation"))
+    }
+
+    /// Core kinds want finalizers qualified, or one of the three names Kubernetes itself uses.
+    fn finalizers(&self, object: &Value) -> Vec<FieldError> {
+        const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+        if self.is("plain") {
+            return Vec::new();
+        }
+        let finalizers = object["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let odd = finalizers.enumerate().filter(|(_, f)| !f.contains('/') && !STANDARD.contains(f));
+        let detail = "name is neither a standard finalizer name nor is it fully qualified";
+        odd.map(|(i, f)| FieldError::invalid(format!("metadata.finalizers[{i}]"), f, detail)).collect()
+    }
+
+    /// What every update is checked for, whatever the kind.
+    fn validate_any_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
+        let (meta, was) = (&new["metadata"], &old["metadata"]);
+        let mut errors = metadata::validate(meta, self.namespaced(), NameRule::PathSegment, "metadata");
+        errors.extend(metadata::validate_update(meta, was, "metadata"));
+        // The kind's own validation looks at metadata once more; the causes of a refusal show it twice upstream as well.
+        errors.extend(metadata::validate_update(meta, was, "metadata"));
+        errors.extend(self.finalizers(new));
+        errors
+    }
+}
+
+impl Strategy for Builtin {
+    fn name_rule(&self) -> NameRule {
+        self.names
+    }
+
+    fn allow_create_on_update(&self) -> bool {
+        self.is("upsert")
+    }
+
+    fn allow_unconditional_update(&self) -> bool {
+        !self.is("conditional")
+    }
+
+    fn reset_fields(&self, subresource: &str) -> Vec<Vec<&'static str>> {
+        match subresource {
+            "" if self.is("status") || self.is("status-kept") => vec![vec!["status"]],
+            "status" if self.is("status-only") => vec![vec!["spec"], vec!["metadata"]],
+            "status" if self.definition == "api.apps.v1.Deployment" => vec![vec!["spec"], vec!["metadata", "labels"]],
+            "status" => vec![vec!["spec"]],
+            _ => Vec::new(),
+        }
+    }
+
+    fn default(&self, object: &mut Value) {
+        defaults::apply(self.definition, object);
+    }
+
+    fn admit(&self, object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+        (self.rules.admit)(object, old, env)?;
+        shape::settle(self.definition, object);
+        Ok(())
+    }
+
+    fn prepare_create(&self, object: &mut Value, env: &Env<'_>) -> Result<(), Status> {
+        if let (true, Some(map)) = (self.is("status"), object.as_object_mut()) {
+            map.remove("status");
+        }
+        if self.counts_generation() && !self.is("generation-later") {
+            object["metadata"]["generation"] = json!(1);
+        }
+        (self.rules.create)(object, env)?;
+        // What comes back from storage has been defaulted once more.
+        defaults::apply(self.definition, object);
+        Ok(())
+    }
+
+    fn prepare_update(&self, new: &mut Value, old: &Value, env: &Env<'_>) -> Result<(), Status> {
+        if self.is("status") || self.is("status-kept") {
+            take(new, old, "status");
+        }
+        take_meta(new, old, "generation");
+        (self.rules.update)(new, old, env)?;
+        shape::settle(self.definition, new);
+        if self.counts_generation() && self.changed(new, old) {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+            new["metadata"]["generation"] = json!(generation);
+        }
+        metadata::keep_system_fields(new, old);
+        Ok(())
+    }
+
+    fn prepare_status_update(&self, new: &mut Value, old: &Value, env: &Env<'_>) {
+        for field in shape::fields(self.definition).iter().map(|f| f.name) {
+            if !matches!(field, "apiVersion" | "kind" | "metadata" | "status") {
+                take(new, old, field);
+            }
+        }
+        take_meta(new, old, "generation");
+        if self.is("status-only") {
+            for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+                take_meta(new, old, field);
+            }
+        }
+        (self.rules.status)(new, old, env);
+        shape::settle(self.definition, new);
+        metadata::keep_system_fields(new, old);
+    }
+
+    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = metadata::validate(&object["metadata"], self.namespaced(), self.names, "metadata");
+        errors.extend(self.finalizers(object));
+        errors.extend((self.rules.validate)(object));
+        if errors.is_empty() {
+            return metadata::validate(&object["metadata"], self.namespaced(), NameRule::PathSegment, "metadata");
+        }
+        errors
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.validate_any_update(new, old);
+        errors.extend((self.rules.validate_update)(new, old));
+        if self.rules.whole {
+            errors.extend(metadata::validate(&new["metadata"], self.namespaced(), self.names, "metadata"));
+            errors.extend(self.finalizers(new));
+            errors.extend((self.rules.validate)(new));
+        }
+        errors
+    }
+
+    fn validate_status_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.validate_any_update(new, old);
+        errors.extend((self.rules.validate_status)(new, old));
+        errors
+    }
+
+    fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
+        (self.rules.warnings)(new, old)
+    }
+}
+
+/// Puts the old value of a field, or its absence, in place of the new one.
+fn take(new: &mut Value, old: &Value, field: &str) {
+    let Some(map) = new.as_object_mut() else { return };
+    match old.get(field) {
+        Some(value) => map.insert(field.to_string(), value.clone()),
+        None => map.remove(field),
+    };
+}
+
+fn take_meta(new: &mut Value, old: &Value, field: &str) {
+    if let Some(metadata) = new.get_mut("metadata") {
+        take(metadata, &old["metadata"], field);
+    }
+}

@@ -1,0 +1,147 @@
+//! Conditional defaults of the core group.
+
+use serde_json::{Value, json};
+
+use super::{Fields, absent, child, items, set, text};
+
+/// Requests follow limits in a Pod, but not in a pod template.
+pub(super) fn pod(map: &mut Fields) {
+    let Some(spec) = child(map, "spec") else { return };
+    for list in ["containers", "initContainers"] {
+        for container in items(spec, list) {
+            let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut) else { continue };
+            let limits = resources.get("limits").and_then(Value::as_object).cloned();
+            if let (Some(limits), Some(requests)) = (limits, child(resources, "requests")) {
+                for (name, limit) in limits {
+                    requests.entry(name).or_insert(limit);
+                }
+            }
+        }
+    }
+    set(spec, "enableServiceLinks", true);
+    if spec.get("hostNetwork") == Some(&json!(true)) {
+        for list in ["containers", "initContainers"] {
+            for container in items(spec, list) {
+                for port in items(container, "ports") {
+                    if let Some(number) = port.get("containerPort").cloned() {
+                        set(port, "hostPort", number);
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn container(map: &mut Fields) {
+    if text(map, "imagePullPolicy").is_empty() {
+        let policy = pull_policy(text(map, "image"));
+        map.insert("imagePullPolicy".into(), policy.into());
+    }
+}
+
+/// `Always` for the tag `latest`, also when it is not written.
+fn pull_policy(image: &str) -> &'static str {
+    let (name, digest) = image.split_once('@').map_or((image, None), |(n, d)| (n, Some(d)));
+    let last = name.rsplit('/').next().unwrap_or(name);
+    match (last.split_once(':'), digest) {
+        (Some((_, "latest")), _) => "Always",
+        (None, None) if is_reference(name) => "Always",
+        _ => "IfNotPresent",
+    }
+}
+
+/// A name that is no image reference has no tag at all.
+fn is_reference(name: &str) -> bool {
+    let path = name.split_once('/').filter(|(host, _)| host.contains(['.', ':']) || *host == "localhost");
+    let path = path.map_or(name, |(_, path)| path);
+    !path.is_empty()
+        && path.split('/').all(|part| {
+            part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+                && part.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+                && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c))
+        })
+        && !(path.len() == 64 && path.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
+/// A volume without a source is an empty directory.
+pub(super) fn volume(map: &mut Fields) {
+    if map.iter().all(|(field, value)| field == "name" || value.is_null()) {
+        map.insert("emptyDir".into(), json!({}));
+    }
+    if let Some(image) = map.get_mut("image").and_then(Value::as_object_mut)
+        && text(image, "pullPolicy").is_empty()
+    {
+        let policy = pull_policy(text(image, "reference"));
+        image.insert("pullPolicy".into(), policy.into());
+    }
+}
+
+pub(super) fn service(map: &mut Fields) {
+    let Some(spec) = child(map, "spec") else { return };
+    set(spec, "sessionAffinity", "None");
+    match text(spec, "sessionAffinity") {
+        "None" => {
+            spec.remove("sessionAffinityConfig");
+        }
+        "ClientIP"
+            if spec.get("sessionAffinityConfig").and_then(|c| c.pointer("/clientIP/timeoutSeconds")).is_none() =>
+        {
+            spec.insert("sessionAffinityConfig".into(), json!({"clientIP": {"timeoutSeconds": 10800}}));
+        }
+        _ => {}
+    }
+    set(spec, "type", "ClusterIP");
+    for port in items(spec, "ports") {
+        let target = port.get("targetPort");
+        if target.is_none_or(|t| t.is_null() || t == 0 || t == "") {
+            let number = port.get("port").cloned().unwrap_or(json!(0));
+            port.insert("targetPort".into(), number);
+        }
+    }
+    let kind = text(spec, "type").to_string();
+    let balanced = kind == "LoadBalancer";
+    let external_ips = spec.get("externalIPs").and_then(Value::as_array).is_some_and(|a| !a.is_empty());
+    if balanced || kind == "NodePort" || (kind == "ClusterIP" && external_ips) {
+        set(spec, "externalTrafficPolicy", "Cluster");
+    }
+    if balanced || kind == "NodePort" || kind == "ClusterIP" {
+        set(spec, "internalTrafficPolicy", "Cluster");
+    }
+    if balanced {
+        set(spec, "allocateLoadBalancerNodePorts", true);
+        let ingress = child(map, "status").and_then(|s| child(s, "loadBalancer"));
+        for address in ingress.into_iter().flat_map(|b| items(b, "ingress")) {
+            if !text(address, "ip").is_empty() {
+                set(address, "ipMode", "VIP");
+            }
+        }
+    }
+}
+
+pub(super) fn namespace(map: &mut Fields) {
+    let Some(metadata) = child(map, "metadata") else { return };
+    let name = text(metadata, "name").to_string();
+    if let (false, Some(labels)) = (name.is_empty(), child(metadata, "labels")) {
+        labels.insert("kubernetes.io/metadata.name".into(), name.into());
+    }
+}
+
+pub(super) fn node_status(map: &mut Fields) {
+    if let (true, Some(capacity)) = (absent(map, "allocatable"), map.get("capacity").cloned()) {
+        map.insert("allocatable".into(), capacity);
+    }
+}
+
+pub(super) fn limit_range_item(map: &mut Fields) {
+    if text(map, "type") != "Container" {
+        return;
+    }
+    for (from, to) in [("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")] {
+        let source = map.get(from).and_then(Value::as_object).cloned().unwrap_or_default();
+        if let Some(target) = child(map, to) {
+            for (name, quantity) in source {
+                target.entry(name).or_insert(quantity);
+            }
+        }
+    }
+}

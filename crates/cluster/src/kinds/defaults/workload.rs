@@ -1,0 +1,69 @@
+//! Conditional defaults of workloads and their autoscaler.
+
+use serde_json::{Value, json};
+
+use super::{Fields, child, set, text};
+
+pub(super) fn replication_controller(map: &mut Fields) {
+    let labels = map.get("spec").and_then(|s| s.pointer("/template/metadata/labels")).cloned();
+    let Some(labels) = labels.filter(Value::is_object) else { return };
+    if let Some(spec) = child(map, "spec") {
+        set(spec, "selector", labels.clone());
+    }
+    if let Some(metadata) = child(map, "metadata") {
+        set(metadata, "labels", labels);
+    }
+}
+
+pub(super) fn deployment_strategy(map: &mut Fields) {
+    set(map, "type", "RollingUpdate");
+    if let ("RollingUpdate", Some(update)) = (text(map, "type").to_string().as_str(), rolling(map)) {
+        set(update, "maxUnavailable", "25%");
+        set(update, "maxSurge", "25%");
+    }
+}
+
+pub(super) fn daemon_set_strategy(map: &mut Fields) {
+    set(map, "type", "RollingUpdate");
+    if let ("RollingUpdate", Some(update)) = (text(map, "type").to_string().as_str(), rolling(map)) {
+        set(update, "maxUnavailable", 1);
+        set(update, "maxSurge", 0);
+    }
+}
+
+fn rolling(map: &mut Fields) -> Option<&mut Fields> {
+    if text(map, "type") == "RollingUpdate" { child(map, "rollingUpdate") } else { None }
+}
+
+/// Only an unset type brings a `rollingUpdate` of its own.
+pub(super) fn stateful_set_strategy(map: &mut Fields) {
+    if text(map, "type").is_empty() {
+        map.insert("type".into(), json!("RollingUpdate"));
+        set(map, "rollingUpdate", json!({}));
+    }
+    if text(map, "type") != "RollingUpdate" {
+        return;
+    }
+    if let Some(update) = map.get_mut("rollingUpdate").and_then(Value::as_object_mut) {
+        set(update, "partition", 0);
+        set(update, "maxUnavailable", 1);
+    }
+}
+
+pub(super) fn autoscaler(map: &mut Fields) {
+    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": {
+        "type": "Utilization", "averageUtilization": 80}}});
+    set(map, "metrics", json!([cpu]));
+    if let Some(behavior) = map.get_mut("behavior").and_then(Value::as_object_mut) {
+        let policy = |kind: &str, value: i32| json!({"type": kind, "value": value, "periodSeconds": 15});
+        if let Some(up) = child(behavior, "scaleUp") {
+            set(up, "stabilizationWindowSeconds", 0);
+            set(up, "selectPolicy", "Max");
+            set(up, "policies", json!([policy("Pods", 4), policy("Percent", 100)]));
+        }
+        if let Some(down) = child(behavior, "scaleDown") {
+            set(down, "selectPolicy", "Max");
+            set(down, "policies", json!([policy("Percent", 100)]));
+        }
+    }
+}

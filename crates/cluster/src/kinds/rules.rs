@@ -1,0 +1,67 @@
+//! Which kind has which special rules.
+
+mod cluster;
+mod config;
+mod node;
+mod rbac;
+
+use serde_json::Value;
+
+use super::builtin::Rules;
+
+/// The rules of a definition.
+pub(super) fn of(definition: &str) -> Rules {
+    match definition {
+        "api.core.v1.ConfigMap" => config::CONFIG_MAP,
+        "api.core.v1.Secret" => config::SECRET,
+        "api.core.v1.ServiceAccount" => config::SERVICE_ACCOUNT,
+        "api.core.v1.Namespace" => cluster::NAMESPACE,
+        "api.core.v1.Node" => node::NODE,
+        "api.certificates.v1.CertificateSigningRequest" => cluster::SIGNING_REQUEST,
+        "api.scheduling.v1.PriorityClass" => cluster::PRIORITY_CLASS,
+        "api.rbac.v1.Role" => rbac::ROLE,
+        "api.rbac.v1.ClusterRole" => rbac::CLUSTER_ROLE,
+        "api.rbac.v1.RoleBinding" => rbac::ROLE_BINDING,
+        "api.rbac.v1.ClusterRoleBinding" => rbac::CLUSTER_ROLE_BINDING,
+        "apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition" => cluster::CUSTOM_RESOURCE,
+        _ => Rules::NONE,
+    }
+}
+
+/// The text of a field, or nothing.
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or("")
+}
+
+/// The items of a list, or none.
+fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A field, or null.
+fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
+    value.pointer(pointer).unwrap_or(&Value::Null)
+}
+
+/// Appends to a list, made when there is none.
+fn push(list: &mut Value, item: Value) {
+    match list {
+        Value::Array(items) => items.push(item),
+        _ => *list = Value::Array(vec![item]),
+    }
+}
+
+/// Removes a field.
+fn remove(value: &mut Value, field: &str) {
+    if let Some(map) = value.as_object_mut() {
+        map.remove(field);
+    }
+}
+
+/// Adds a finalizer when it is not there.
+#[allow(dead_code)]
+fn add_finalizer(object: &mut Value, finalizer: &str) {
+    if !items(object, "/metadata/finalizers").iter().any(|f| f == finalizer) {
+        push(&mut object["metadata"]["finalizers"], finalizer.into());
+    }
+}

@@ -1,0 +1,229 @@
+//! How a resource behaves at a write: built-in kinds by their strategy, custom resources by their schema.
+
+use serde_json::json;
+use switchboard_object::Value;
+use switchboard_object::apply::{ResetFields, Typed};
+use switchboard_object::field::FieldError;
+use switchboard_object::schema::{self, Definitions};
+use switchboard_object::status::Status;
+
+use super::Call;
+use crate::kinds::{self, Env, Requester, Strategy, World};
+use crate::metadata::{self, NameRule};
+use crate::resource::{Custom, Resource};
+use crate::server::Inner;
+use crate::store::Key;
+use crate::wire;
+
+/// The behaviour of one resource.
+pub(super) enum Behaviour<'a> {
+    /// A built-in kind.
+    BuiltIn(&'static dyn Strategy),
+    /// A custom resource.
+    Custom(&'a Resource, &'a Custom),
+}
+
+/// What a write may read of the rest of the cluster.
+pub(super) struct Neighbours<'a> {
+    inner: &'a Inner,
+    cluster: &'a str,
+}
+
+impl World for Neighbours<'_> {
+    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
+        let record = self.inner.store.get(&Key::new(self.cluster, resource, namespace, name))?;
+        Some(wire::parse(&record.bytes))
+    }
+
+    fn list(&self, resource: &str, namespace: &str) -> Vec<Value> {
+        let namespace = Some(namespace).filter(|n| !n.is_empty());
+        let page = self.inner.store.list(&Key::prefix(self.cluster, resource, namespace), None, 0, None);
+        page.map(|p| p.records.iter().map(|(_, r)| wire::parse(&r.bytes)).collect()).unwrap_or_default()
+    }
+}
+
+impl Call {
+    /// How this request's resource behaves.
+    pub(super) fn behaviour(&self) -> Behaviour<'_> {
+        match &self.resource.custom {
+            Some(custom) => Behaviour::Custom(&self.resource, custom),
+            None => Behaviour::BuiltIn(kinds::strategy(&self.resource.kind)),
+        }
+    }
+
+    /// What the request may read of the rest of the cluster.
+    pub(super) fn neighbours(&self) -> Neighbours<'_> {
+        Neighbours { inner: &self.inner, cluster: self.logical.name() }
+    }
+
+    /// Hands `act` the surroundings of the write.
+    pub(super) fn with_env<T>(&self, act: impl FnOnce(&Env<'_>) -> T) -> T {
+        let mut random = [0u8; 8];
+        self.inner.ambient.fill(&mut random);
+        let now = self.inner.ambient.now_text();
+        let user = Requester {
+            name: &self.user.name,
+            uid: &self.user.uid,
+            groups: &self.user.groups,
+            extra: self.user.extra.clone(),
+        };
+        act(&Env { now: &now, random: u64::from_le_bytes(random), user, world: &self.neighbours() })
+    }
+
+    /// The schema as server-side apply reads it.
+    pub(super) fn typed<'a>(&'a self, built_in: &'a Definitions) -> Typed<'a> {
+        let schema = self.resource.shape().map(|shape| &*shape.root);
+        Typed { definitions: built_in, schema, custom: self.resource.custom.is_some(), versions: &[] }
+    }
+
+    /// The fields this endpoint never takes from a client.
+    pub(super) fn reset_fields(&self) -> ResetFields {
+        let kind = &self.resource.kind;
+        match &self.resource.custom {
+            Some(custom) => ResetFields::custom(&kind.api_version(), &self.info.subresource, custom.status),
+            None => ResetFields::built_in(&kind.group, &kind.kind, &self.info.subresource),
+        }
+    }
+}
+
+impl Behaviour<'_> {
+    /// An update of an object that is not there creates it.
+    pub fn creates_on_update(&self) -> bool {
+        matches!(self, Self::BuiltIn(strategy) if strategy.allow_create_on_update())
+    }
+
+    /// An update without `resourceVersion` is accepted.
+    pub fn updates_unconditionally(&self) -> bool {
+        matches!(self, Self::BuiltIn(strategy) if strategy.allow_unconditional_update())
+    }
+
+    /// Sets defaults.
+    pub fn default(&self, object: &mut Value) {
+        match self {
+            Self::BuiltIn(strategy) => strategy.default(object),
+            Self::Custom(resource, _) => {
+                if let Some(shape) = resource.shape() {
+                    schema::drop_nulls(&shape.root, object);
+                    schema::default(&shape.root, object);
+                }
+            }
+        }
+    }
+
+    /// What the built-in admission plugins do.
+    pub fn admit(&self, object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+        match self {
+            Self::BuiltIn(strategy) => strategy.admit(object, old, env),
+            Self::Custom(..) => Ok(()),
+        }
+    }
+
+    /// Prepares a new object.
+    pub fn prepare_create(&self, object: &mut Value, env: &Env<'_>) -> Result<(), Status> {
+        match self {
+            Self::BuiltIn(strategy) => strategy.prepare_create(object, env),
+            Self::Custom(_, custom) => {
+                if let (true, Some(fields)) = (custom.status, object.as_object_mut()) {
+                    fields.remove("status");
+                }
+                object["metadata"]["generation"] = json!(1);
+                Ok(())
+            }
+        }
+    }
+
+    /// Prepares an update of the object (`subresource` empty) or of a part of it.
+    pub fn prepare_update(&self, new: &mut Value, old: &Value, subresource: &str, env: &Env<'_>) -> Result<(), Status> {
+        match (self, subresource) {
+            (Self::BuiltIn(strategy), "status") => strategy.prepare_status_update(new, old, env),
+            (Self::BuiltIn(strategy), _) => strategy.prepare_update(new, old, env)?,
+            (Self::Custom(..), "status") => prepare_custom_status(new, old),
+            (Self::Custom(_, custom), _) => prepare_custom_update(new, old, custom.status),
+        }
+        metadata::keep_system_fields(new, old);
+        Ok(())
+    }
+
+    /// What is wrong with a new object.
+    pub fn validate_create(&self, object: &Value) -> Vec<FieldError> {
+        match self {
+            Self::BuiltIn(strategy) => strategy.validate_create(object),
+            Self::Custom(resource, _) => {
+                let rule = NameRule::Subdomain;
+                let mut errors = metadata::validate(&object["metadata"], resource.namespaced, rule, "metadata");
+                errors.extend(validate_custom(resource, object, None));
+                errors
+            }
+        }
+    }
+
+    /// What is wrong with an update.
+    pub fn validate_update(&self, new: &Value, old: &Value, subresource: &str) -> Vec<FieldError> {
+        match (self, subresource) {
+            (Self::BuiltIn(strategy), "status") => strategy.validate_status_update(new, old),
+            (Self::BuiltIn(strategy), _) => strategy.validate_update(new, old),
+            (Self::Custom(resource, _), _) => {
+                let (meta, was) = (&new["metadata"], &old["metadata"]);
+                let mut errors = metadata::validate(meta, resource.namespaced, NameRule::PathSegment, "metadata");
+                errors.extend(metadata::validate_update(meta, was, "metadata"));
+                errors.extend(validate_custom(resource, new, Some(old)));
+                errors
+            }
+        }
+    }
+
+    /// What the client should be warned of.
+    pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
+        match self {
+            Self::BuiltIn(strategy) => strategy.warnings(new, old),
+            Self::Custom(..) => Vec::new(),
+        }
+    }
+}
+
+fn validate_custom(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let Some(shape) = resource.shape() else { return Vec::new() };
+    let mut errors = schema::validate(&shape.root, object, old);
+    schema::validate_lists(&shape.root, object, "", &mut errors);
+    errors
+}
+
+/// A status write of a custom resource changes the status and who owns it, nothing else.
+fn prepare_custom_status(new: &mut Value, old: &Value) {
+    let mut kept = old.clone();
+    match (new.get("status"), kept.as_object_mut()) {
+        (Some(status), Some(fields)) => {
+            fields.insert("status".into(), status.clone());
+        }
+        (None, Some(fields)) => {
+            fields.remove("status");
+        }
+        _ => {}
+    }
+    for field in ["managedFields", "resourceVersion"] {
+        match new["metadata"].get(field) {
+            Some(value) => kept["metadata"][field] = value.clone(),
+            None => {
+                kept["metadata"].as_object_mut().map(|m| m.remove(field));
+            }
+        }
+    }
+    *new = kept;
+}
+
+fn prepare_custom_update(new: &mut Value, old: &Value, has_status: bool) {
+    if let (true, Some(fields)) = (has_status, new.as_object_mut()) {
+        match old.get("status") {
+            Some(status) => fields.insert("status".into(), status.clone()),
+            None => fields.remove("status"),
+        };
+    }
+    let content = |object: &Value| {
+        let mut fields = object.as_object().cloned().unwrap_or_default();
+        fields.remove("metadata");
+        fields
+    };
+    let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
+    let changed = content(new) != content(old);
+    new["metadata"]["generation"] = json!(if changed { generation + 1 } else { generation });
+}

@@ -1,0 +1,90 @@
+//! Which objects a list or watch means: labels and fields.
+
+mod fields;
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use switchboard_object::Map;
+use switchboard_object::selector::{FieldSelector, LabelSelector};
+use switchboard_object::status::Status;
+
+use super::Call;
+use crate::request::list::ListOptions;
+use crate::store::Key;
+
+/// The conditions of one list or watch.
+#[derive(Clone, Debug)]
+pub(super) struct Selection {
+    labels: LabelSelector,
+    fields: FieldSelector,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    labels: Option<Map>,
+}
+
+impl Selection {
+    /// Reads the selectors; fields the resource does not offer are refused.
+    pub fn parse(call: &Call, options: &ListOptions) -> Result<Self, Status> {
+        let labels = LabelSelector::parse(&options.label_selector).map_err(|e| {
+            Status::bad_request(
+                format!("unable to parse requirement: {e}")
+                    .replace("unable to parse requirement: unable to parse requirement", "unable to parse requirement"),
+            )
+        })?;
+        let fields = FieldSelector::parse(&options.field_selector).map_err(|e| Status::bad_request(e.to_string()))?;
+        for term in fields.terms() {
+            fields::check(&call.resource, &term.field).map_err(Status::bad_request)?;
+        }
+        Ok(Self { labels, fields })
+    }
+
+    /// All objects are meant.
+    pub fn is_everything(&self) -> bool {
+        self.labels.is_everything() && self.fields.is_everything()
+    }
+
+    /// The one name that is meant, when fields say so.
+    pub fn name(&self) -> Option<&str> {
+        self.fields.exact("metadata.name")
+    }
+
+    /// This object is meant. Only as much of it is parsed as the selectors need.
+    pub fn matches(&self, key: &Key, stored: &Bytes) -> bool {
+        self.matches_fields(key, stored) && self.matches_labels(stored)
+    }
+
+    fn matches_labels(&self, stored: &Bytes) -> bool {
+        if self.labels.is_everything() {
+            return true;
+        }
+        let head: Result<Head, _> = serde_json::from_slice(stored);
+        head.is_ok_and(|head| self.labels.matches(head.metadata.labels.as_ref()))
+    }
+
+    fn matches_fields(&self, key: &Key, stored: &Bytes) -> bool {
+        let of_key = |field: &str| match field {
+            "metadata.name" => Some(key.name()),
+            "metadata.namespace" => Some(key.namespace()),
+            _ => None,
+        };
+        if self.fields.terms().iter().all(|term| of_key(&term.field).is_some()) {
+            return self.fields.matches(|field| Cow::Borrowed(of_key(field).unwrap_or_default()));
+        }
+        let object = crate::wire::parse(stored);
+        self.fields.matches(|field| match of_key(field) {
+            Some(value) => Cow::Borrowed(value),
+            None => fields::value(&object, field),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The steps every write takes, in upstream's order: managed fields, admission, preparation, validation.
+
+use switchboard_object::Value;
+use switchboard_object::apply::{self, Writer};
+use switchboard_object::field::FieldError;
+use switchboard_object::schema::Definitions;
+use switchboard_object::status::Status;
+
+use super::create::match_namespace;
+use super::list::parse_revision;
+use super::{Call, namespace, owners};
+use crate::request::write::WriteOptions;
+
+const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
+
+impl Call {
+    /// Records who owns the fields of `new`.
+    pub(super) fn record_managers(&self, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
+        let manager = options.manager(self.user_agent());
+        let now = self.inner.ambient.now_text();
+        let definitions = Definitions::built_in();
+        let api_version = self.resource.kind.api_version();
+        let writer = self.writer(&manager, &api_version, &now);
+        apply::update(live, new, writer, self.typed(&definitions), &self.reset_fields());
+    }
+
+    /// The writer of this request.
+    pub(super) fn writer<'a>(&'a self, manager: &'a str, api_version: &'a str, now: &'a str) -> Writer<'a> {
+        Writer { manager, api_version, kind: &self.resource.kind.kind, subresource: &self.info.subresource, now }
+    }
+
+    /// The `User-Agent`.
+    pub(super) fn user_agent(&self) -> &str {
+        self.headers.get(http::header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default()
+    }
+
+    /// A decoded and defaulted new object up to admission: what is the same for every generated name.
+    pub(super) fn admit_new(&self, object: &mut Value, options: &WriteOptions) -> Result<(), Status> {
+        owners::dedup(object, &self.warnings);
+        self.record_managers(None, object, options);
+        self.admit_prepared(object)
+    }
+
+    /// Admission of a new object whose managers are recorded.
+    pub(super) fn admit_prepared(&self, object: &mut Value) -> Result<(), Status> {
+        namespace::check_create(self, Call::metadata(object, "name"))?;
+        self.with_env(|env| self.behaviour().admit(object, None, env))
+    }
+
+    /// The last steps of a create, once name and uid are set.
+    pub(super) fn finish_new(&self, object: &mut Value) -> Result<(), Status> {
+        let behaviour = self.behaviour();
+        self.with_env(|env| behaviour.prepare_create(object, env))?;
+        self.refuse_invalid(object, &behaviour.validate_create(object))?;
+        behaviour.warnings(object, None).into_iter().for_each(|w| self.warnings.add(w));
+        Ok(())
+    }
+
+    /// All steps of an update but the first: `new` is decoded, defaulted, and its managers are recorded.
+    pub(super) fn finish_update(&self, live: &Value, mut new: Value) -> Result<Value, Status> {
+        owners::dedup(&mut new, &self.warnings);
+        namespace::check_update(self)?;
+        let (behaviour, subresource) = (self.behaviour(), self.info.subresource.as_str());
+        self.with_env(|env| behaviour.admit(&mut new, Some(live), env))?;
+        self.check_revision(live, &mut new)?;
+        match_namespace(self, &mut new)?;
+        self.with_env(|env| behaviour.prepare_update(&mut new, live, subresource, env))?;
+        self.refuse_invalid(&new, &behaviour.validate_update(&new, live, subresource))?;
+        ignore_times_of_managers(live, &mut new);
+        behaviour.warnings(&new, Some(live)).into_iter().for_each(|w| self.warnings.add(w));
+        Ok(new)
+    }
+
+    /// An update must be based on the stored revision, or on none where that is allowed.
+    fn check_revision(&self, live: &Value, new: &mut Value) -> Result<(), Status> {
+        let name = &self.info.name;
+        let given = Call::metadata(new, "resourceVersion").to_string();
+        let asked = if given.is_empty() { 0 } else { parse_revision(&given).map_err(Status::internal)? };
+        let current = Call::metadata(live, "resourceVersion");
+        if asked == 0 {
+            if !self.behaviour().updates_unconditionally() {
+                let mut kind = self.resource.kind.clone();
+                kind.kind = self.resource.plural.to_string();
+                let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+                return Err(Status::invalid(&kind, name, &[error]));
+            }
+            new["metadata"]["resourceVersion"] = current.into();
+        } else if given != current {
+            return Err(Status::conflict(&self.resource.group_resource(), name, MODIFIED));
+        }
+        Ok(())
+    }
+
+    /// 422 with all that is wrong.
+    pub(super) fn refuse_invalid(&self, object: &Value, errors: &[FieldError]) -> Result<(), Status> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(Status::invalid(&self.resource.kind, Call::metadata(object, "name"), errors))
+    }
+}
+
+/// A write that changes nothing but when managers wrote is no change.
+fn ignore_times_of_managers(live: &Value, new: &mut Value) {
+    let timeless = |object: &Value| -> Vec<Value> {
+        let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+        entries
+            .cloned()
+            .map(|mut entry| {
+                entry.as_object_mut().map(|e| e.remove("time"));
+                entry
+            })
+            .collect()
+    };
+    if timeless(live) != timeless(new) {
+        return;
+    }
+    let mut same = new.clone();
+    same["metadata"]["managedFields"] = live["metadata"]["managedFields"].clone();
+    if live["metadata"].get("managedFields").is_none() {
+        same["metadata"].as_object_mut().map(|m| m.remove("managedFields"));
+    }
+    if same == *live {
+        *new = same;
+    }
+}

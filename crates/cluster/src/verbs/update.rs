@@ -1,0 +1,77 @@
+//! Replacing objects.
+
+use bytes::Bytes;
+use switchboard_object::Value;
+use switchboard_object::status::Status;
+
+use super::{Call, create, decode};
+use crate::answer::Answer;
+use crate::request::media::{self, Output};
+use crate::request::write::WriteOptions;
+
+/// Stores the body in place of the object.
+pub(super) async fn update(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
+    Output::negotiate(&call.headers)?;
+    let options = WriteOptions::update(&call.query)?;
+    media::input(&call.headers)?;
+    let new = decode::object(call, sent, options.field_validation)?;
+    check_name(call, &new)?;
+    let name = &call.info.name;
+    let exists = call.inner.store.get(&call.key(name)).is_some();
+    if !exists && call.info.subresource.is_empty() && call.behaviour().creates_on_update() {
+        let bytes = create::store_new(call, new, &options).await?;
+        return call.answer_object(201, &bytes);
+    }
+    let updated = call
+        .change(name, options.dry_run, |live| {
+            check_uid(call, live, &new)?;
+            let mut next = new.clone();
+            owner_kept(&mut next);
+            call.record_managers(Some(live), &mut next, &options);
+            call.finish_update(live, next)
+        })
+        .await?;
+    call.answer_object(200, &updated.bytes)
+}
+
+fn owner_kept(object: &mut Value) {
+    if !object["metadata"].is_object() {
+        object["metadata"] = Value::Object(Default::default());
+    }
+}
+
+/// Name and namespace in the body are those of the URL.
+pub(super) fn check_name(call: &Call, object: &Value) -> Result<(), Status> {
+    let (url, given) = (call.info.name.as_str(), Call::metadata(object, "name"));
+    if given.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({url} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    if given != url {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({url})"
+        )));
+    }
+    let (asked, given) = (call.namespace(), Call::metadata(object, "namespace"));
+    if !asked.is_empty() && !given.is_empty() && given != asked {
+        return Err(Status::bad_request(format!(
+            "the namespace of the object ({given}) does not match the namespace on the request ({asked})"
+        )));
+    }
+    Ok(())
+}
+
+/// A uid in the body is a precondition.
+pub(super) fn check_uid(call: &Call, live: &Value, new: &Value) -> Result<(), Status> {
+    let (wanted, found) = (Call::metadata(new, "uid"), Call::metadata(live, "uid"));
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
+    }
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}",
+        call.storage_path(&call.info.name)
+    );
+    Err(Status::conflict(&call.resource.group_resource(), &call.info.name, &why))
+}

@@ -1,0 +1,181 @@
+//! Watches: what is there, then what changes, one JSON line an event.
+
+mod event;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use switchboard_object::status::Status;
+use tokio::time::{Instant, sleep_until};
+
+use self::event::Events;
+use super::Call;
+use super::list::{parse_revision, too_large};
+use super::select::Selection;
+use crate::answer::Answer;
+use crate::request::list::ListOptions;
+use crate::request::media::Output;
+use crate::store::{Batch, ReadError, Watch};
+
+/// How long a watch lasts when the client does not say; a random part is added, as upstream does.
+const MIN_WATCH: Duration = Duration::from_secs(1800);
+/// How often a client that wants bookmarks gets one.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// The last bookmark comes this long before the watch ends.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+
+/// Answers with a stream of events.
+pub(super) fn watch(call: Call) -> Result<Answer, Status> {
+    let output = Output::negotiate(&call.headers)?;
+    let mut options = ListOptions::parse(&call.query)?;
+    options.watch = true;
+    let selection = Selection::parse(&call, &options)?;
+    let asked = match options.resource_version.as_str() {
+        "" => 0,
+        text => parse_revision(text).map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?,
+    };
+    let current = call.inner.store.revision();
+    let initial = options.send_initial_events.unwrap_or(asked == 0);
+    if initial && asked > current {
+        return Err(too_large(asked, current));
+    }
+    let end = Instant::now() + duration(&call, &options);
+    let events = Events::new(&call, output, selection);
+    let begin = if initial { Begin::State } else { Begin::After(if asked == 0 { current } else { asked }) };
+    let run = Run { call, events, options, end, begin: Some(begin), watch: None, skip: 0, bookmark: Instant::now() };
+    Ok(Answer::stream(200, "application/json", futures::stream::unfold(run, Run::next).boxed()))
+}
+
+fn duration(call: &Call, options: &ListOptions) -> Duration {
+    match options.timeout_seconds {
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
+        _ => {
+            let mut random = [0u8; 2];
+            call.inner.ambient.fill(&mut random);
+            MIN_WATCH + MIN_WATCH.mul_f64(f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX))
+        }
+    }
+}
+
+enum Begin {
+    /// With the objects that are there.
+    State,
+    /// With what changes after a revision.
+    After(u64),
+}
+
+/// A watch under way.
+struct Run {
+    call: Call,
+    events: Events,
+    options: ListOptions,
+    end: Instant,
+    begin: Option<Begin>,
+    watch: Option<Watch>,
+    /// Changes up to here are not shown: the client has seen a revision this server has not reached yet.
+    skip: u64,
+    /// When the last bookmark was sent.
+    bookmark: Instant,
+}
+
+impl Run {
+    /// The next bytes, or the end.
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if let Some(begin) = self.begin.take() {
+            let first = self.begin(begin);
+            match first {
+                Ok(bytes) if bytes.is_empty() => {}
+                Ok(bytes) => return Some((bytes, self)),
+                Err(status) => {
+                    self.end = Instant::now();
+                    return Some((event::error(&status), self));
+                }
+            }
+        }
+        loop {
+            let bytes = self.step().await?;
+            if !bytes.is_empty() {
+                return Some((bytes, self));
+            }
+        }
+    }
+
+    /// What stands at the beginning of the stream.
+    fn begin(&mut self, begin: Begin) -> Result<Bytes, Status> {
+        let prefix = self.call.prefix();
+        let store = &self.call.inner.store;
+        match begin {
+            Begin::After(revision) => {
+                let watch = match store.watch(&prefix, revision) {
+                    Err(ReadError::Future { current }) => {
+                        self.skip = revision;
+                        store.watch(&prefix, current)
+                    }
+                    other => other,
+                };
+                self.watch = Some(watch.map_err(|e| refuse(&e, revision))?);
+                Ok(Bytes::new())
+            }
+            Begin::State => {
+                let page = store.list(&prefix, None, 0, None).map_err(|e| refuse(&e, 0))?;
+                self.watch = Some(store.watch(&prefix, page.revision).map_err(|e| refuse(&e, page.revision))?);
+                let mut out = self.events.added(&page.records);
+                if self.options.bookmarks && self.options.send_initial_events == Some(true) && self.asked_initial() {
+                    out.extend_from_slice(&self.events.bookmark(page.revision, true));
+                }
+                Ok(out.freeze())
+            }
+        }
+    }
+
+    /// Older clients, which only leave the revision away, get no bookmark at the end of the initial events.
+    fn asked_initial(&self) -> bool {
+        self.call.query.get("sendInitialEvents").is_some()
+    }
+
+    /// Waits for the next thing to happen; `None` ends the stream.
+    async fn step(&mut self) -> Option<Bytes> {
+        let last_bookmark = self.end.checked_sub(BOOKMARK_BEFORE_END).filter(|at| *at > self.bookmark);
+        let due = (self.bookmark + BOOKMARK_EVERY).min(last_bookmark.unwrap_or(self.end));
+        let (end, bookmarks) = (self.end, self.options.bookmarks);
+        let mut stopping = self.call.inner.stopping();
+        let watch = self.watch.as_mut()?;
+        tokio::select! {
+            batch = watch.next() => Some(self.batch(batch)),
+            () = sleep_until(end) => None,
+            () = sleep_until(due), if bookmarks => {
+                self.bookmark = Instant::now();
+                let progress = self.watch.as_mut()?.progress();
+                Some(self.progress(progress))
+            }
+            _ = stopping.wait_for(|stop| *stop) => None,
+        }
+    }
+
+    fn batch(&mut self, batch: Result<Batch, ReadError>) -> Bytes {
+        match batch {
+            Ok(batch) => self.events.changed(batch.changes.iter().filter(|c| c.revision > self.skip)),
+            Err(error) => {
+                self.end = Instant::now();
+                event::error(&refuse(&error, self.watch.as_ref().map_or(0, Watch::revision)))
+            }
+        }
+    }
+
+    fn progress(&mut self, batch: Result<Batch, ReadError>) -> Bytes {
+        match batch {
+            Ok(batch) if batch.changes.is_empty() => self.events.bookmark(batch.revision, false),
+            other => self.batch(other),
+        }
+    }
+}
+
+/// Why a watch ends, as an event shows it.
+fn refuse(error: &ReadError, asked: u64) -> Status {
+    match error {
+        ReadError::Compacted { oldest } => Status::expired(format!("too old resource version: {asked} ({oldest})")),
+        ReadError::Future { current } => too_large(asked, *current),
+        ReadError::Closed => Status::new(503, "ServiceUnavailable", "the server is stopping"),
+    }
+}

@@ -1,0 +1,231 @@
+//! The built-in kinds against recorded answers of a real kube-apiserver: one file a case in `tests/kinds`.
+//!
+//! A case is a `create` with its `answer` and `warnings`, and steps that `merge` a change into the last answer and
+//! send it as an update. Uids, times, allocated addresses and generated names are masked in both.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use switchboard_cluster::kinds::{Env, Requester, World, strategy};
+use switchboard_object::kind::{GroupVersion, GroupVersionKind};
+use switchboard_object::status::Status;
+
+#[test]
+fn answers_are_those_of_the_real_server() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kinds");
+    let only = std::env::var("CASE").unwrap_or_default();
+    let mut failed = Vec::new();
+    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        let name = file.file_stem().unwrap().to_string_lossy().to_string();
+        if !name.contains(&only) {
+            continue;
+        }
+        let case: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let differences = run(&case);
+        if !differences.is_empty() {
+            failed.push(format!("{name}\n  {}", differences.join("\n  ")));
+        }
+    }
+    assert!(failed.is_empty(), "{} cases differ:\n{}", failed.len(), failed.join("\n"));
+}
+
+struct Cluster;
+
+impl World for Cluster {
+    fn get(&self, resource: &str, _namespace: &str, name: &str) -> Option<Value> {
+        match (resource, name) {
+            ("serviceaccounts", "default") => Some(json!({"metadata": {"name": "default", "namespace": "kinds"}})),
+            ("priorityclasses.scheduling.k8s.io", "system-cluster-critical") => Some(
+                json!({"metadata": {"name": name}, "value": 2_000_000_000, "preemptionPolicy": "PreemptLowerPriority"}),
+            ),
+            _ => None,
+        }
+    }
+    fn list(&self, _resource: &str, _namespace: &str) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+fn run(case: &Value) -> Vec<String> {
+    let groups = vec!["system:masters".to_string(), "system:authenticated".to_string()];
+    let user = Requester { name: "admin", uid: "", groups: &groups, extra: Default::default() };
+    let env = Env { now: "TIME", random: 7, user, world: &Cluster };
+    let kind = kind_of(&case["create"]);
+    let mut out = Vec::new();
+    let mut warnings = Vec::new();
+    let answer = create(&kind, &case["create"], &env, &mut warnings);
+    compare("create", &masked(answer.clone(), case), &case["answer"], &mut out);
+    compare("create warnings", &json!(warnings), &case["warnings"], &mut out);
+    let mut live = answer;
+    for (index, step) in case["then"].as_array().into_iter().flatten().enumerate() {
+        let mut warnings = Vec::new();
+        let mut sent = live.clone();
+        merge(&mut sent, &step["merge"]);
+        let answer = update(&kind, sent, &live, step["subresource"] == "status", &env, &mut warnings);
+        compare(&format!("step {index}"), &masked(answer.clone(), case), &step["answer"], &mut out);
+        compare(&format!("step {index} warnings"), &json!(warnings), &step["warnings"], &mut out);
+        if answer["kind"] != "Status" {
+            live = answer;
+        }
+    }
+    out
+}
+
+fn create(kind: &GroupVersionKind, sent: &Value, env: &Env<'_>, warnings: &mut Vec<String>) -> Value {
+    let strategy = strategy(kind);
+    let mut object = sent.clone();
+    if namespaced(kind) {
+        object["metadata"]["namespace"] = json!("kinds");
+    }
+    strategy.default(&mut object);
+    if let Err(status) = strategy.admit(&mut object, None, env) {
+        return status.to_value();
+    }
+    object["metadata"]["uid"] = json!("UID");
+    object["metadata"]["creationTimestamp"] = json!("TIME");
+    if let Err(status) = strategy.prepare_create(&mut object, env) {
+        return status.to_value();
+    }
+    let errors = strategy.validate_create(&object);
+    if !errors.is_empty() {
+        return Status::invalid(kind, object["metadata"]["name"].as_str().unwrap_or(""), &errors).to_value();
+    }
+    warnings.extend(strategy.warnings(&object, None));
+    object["metadata"]["resourceVersion"] = json!("1");
+    object
+}
+
+fn update(
+    kind: &GroupVersionKind,
+    mut object: Value,
+    live: &Value,
+    status: bool,
+    env: &Env<'_>,
+    warnings: &mut Vec<String>,
+) -> Value {
+    let strategy = strategy(kind);
+    // The server compares the name with the path before anything else.
+    let (sent, path) = (object["metadata"]["name"].clone(), live["metadata"]["name"].clone());
+    if sent != path {
+        let message = format!(
+            "the name of the object ({}) does not match the name on the URL ({})",
+            sent.as_str().unwrap(),
+            path.as_str().unwrap()
+        );
+        return Status::bad_request(message).to_value();
+    }
+    strategy.default(&mut object);
+    let errors = if status {
+        strategy.prepare_status_update(&mut object, live, env);
+        strategy.validate_status_update(&object, live)
+    } else {
+        if let Err(status) = strategy.admit(&mut object, Some(live), env) {
+            return status.to_value();
+        }
+        if let Err(status) = strategy.prepare_update(&mut object, live, env) {
+            return status.to_value();
+        }
+        strategy.validate_update(&object, live)
+    };
+    if !errors.is_empty() {
+        return Status::invalid(kind, object["metadata"]["name"].as_str().unwrap_or(""), &errors).to_value();
+    }
+    if !status {
+        warnings.extend(strategy.warnings(&object, Some(live)));
+    }
+    object
+}
+
+fn kind_of(object: &Value) -> GroupVersionKind {
+    let version = GroupVersion::parse(object["apiVersion"].as_str().unwrap()).unwrap();
+    version.kind(object["kind"].as_str().unwrap())
+}
+
+fn namespaced(kind: &GroupVersionKind) -> bool {
+    let discovery: Value = serde_json::from_str(include_str!("../../object/data/discovery.json")).unwrap();
+    let groups = discovery.as_object().unwrap().values().flat_map(|d| d["items"].as_array().unwrap());
+    let mut resources = groups
+        .filter(|g| g["metadata"]["name"].as_str().unwrap_or("") == kind.group)
+        .flat_map(|g| g["versions"].as_array().unwrap())
+        .flat_map(|v| v["resources"].as_array().unwrap());
+    resources.any(|r| r["responseKind"]["kind"] == kind.kind.as_str() && r["scope"] == "Namespaced")
+}
+
+fn merge(target: &mut Value, patch: &Value) {
+    let Some(patch) = patch.as_object() else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, value) in patch {
+        if value.is_null() {
+            target.as_object_mut().unwrap().remove(key);
+        } else {
+            merge(&mut target[key.as_str()], value);
+        }
+    }
+}
+
+/// What differs from run to run, replaced as the recording replaced it.
+fn masked(mut value: Value, case: &Value) -> Value {
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
+    let mut given = BTreeSet::new();
+    strings(&case["create"], &mut given);
+    for step in case["then"].as_array().into_iter().flatten() {
+        strings(&step["merge"], &mut given);
+    }
+    mask(&mut value, "", &given);
+    value
+}
+
+fn strings(value: &Value, out: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|v| strings(v, out)),
+        Value::Object(items) => items.values().for_each(|v| strings(v, out)),
+        Value::String(text) => drop(out.insert(text.clone())),
+        Value::Number(number) => drop(out.insert(number.to_string())),
+        _ => {}
+    }
+}
+
+fn mask(value: &mut Value, key: &str, given: &BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|v| mask(v, key, given)),
+        Value::Object(items) => items.iter_mut().for_each(|(k, v)| mask(v, k, given)),
+        Value::String(text) if text.starts_with("10.0.0.") && !given.contains(text) => *text = "10.0.0.X".into(),
+        Value::String(text) if text.starts_with("kube-api-access-") => *text = "kube-api-access-XXXXX".into(),
+        Value::Number(number) if key.to_lowercase().ends_with("nodeport") && !given.contains(&number.to_string()) => {
+            *value = json!(30000);
+        }
+        _ => {}
+    }
+}
+
+fn compare(at: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                match (a.get(key), b.get(key)) {
+                    (Some(x), Some(y)) => compare(&format!("{at}.{key}"), x, y, out),
+                    (Some(x), None) => out.push(format!("{at}.{key}: ours only: {x}")),
+                    (None, Some(y)) => out.push(format!("{at}.{key}: theirs only: {y}")),
+                    (None, None) => {}
+                }
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().for_each(|(i, (x, y))| compare(&format!("{at}[{i}]"), x, y, out));
+        }
+        (a, b) if a != b => out.push(format!("{at}: ours {a}\n    theirs {b}")),
+        _ => {}
+    }
+}

@@ -1,0 +1,319 @@
+//! Reading, with a stack of its own.
+
+use super::{Document, JsonError, MAX_DEPTH, MAX_DUPLICATES};
+use crate::quote::quote;
+use crate::{Map, Value};
+
+/// Reads one document.
+///
+/// # Errors
+/// When it is not JSON, or nests deeper than [`MAX_DEPTH`].
+pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
+    let mut reader = Reader { bytes, at: 0, open: Vec::new(), duplicates: Vec::new() };
+    let value = reader.document()?;
+    Ok(Document { value, duplicates: reader.duplicates })
+}
+
+type Outcome<T> = Result<T, JsonError>;
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    open: Vec<Open>,
+    duplicates: Vec<String>,
+}
+
+enum Open {
+    List(Vec<Value>),
+    /// The fields so far, and the name of the one being read.
+    Map(Map, String),
+}
+
+impl Reader<'_> {
+    fn document(&mut self) -> Outcome<Value> {
+        loop {
+            if let Some(value) = self.value()? {
+                // A complete value may complete what it stands in, and so on.
+                if let Some(value) = self.place(value)? {
+                    self.skip_spaces();
+                    return if self.at < self.bytes.len() { self.fail("after top-level value") } else { Ok(value) };
+                }
+            }
+        }
+    }
+
+    // A scalar or an empty container; `None` when a container was opened.
+    fn value(&mut self) -> Outcome<Option<Value>> {
+        self.skip_spaces();
+        match self.peek()? {
+            b'{' => {
+                self.deeper()?;
+                self.skip_spaces();
+                if self.peek()? == b'}' {
+                    self.at += 1;
+                    return Ok(Some(Value::Object(Map::new())));
+                }
+                let key = self.key()?;
+                self.open.push(Open::Map(Map::new(), key));
+                Ok(None)
+            }
+            b'[' => {
+                self.deeper()?;
+                self.skip_spaces();
+                if self.peek()? == b']' {
+                    self.at += 1;
+                    return Ok(Some(Value::Array(Vec::new())));
+                }
+                self.open.push(Open::List(Vec::new()));
+                Ok(None)
+            }
+            b'"' => self.string().map(|text| Some(Value::String(text))),
+            b'-' | b'0'..=b'9' => self.number().map(Some),
+            b't' => self.literal("true", Value::Bool(true)),
+            b'f' => self.literal("false", Value::Bool(false)),
+            b'n' => self.literal("null", Value::Null),
+            _ => self.fail("looking for beginning of value"),
+        }
+    }
+
+    fn deeper(&mut self) -> Outcome<()> {
+        if self.open.len() >= MAX_DEPTH {
+            return self.fail("exceeded max depth");
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    // Puts a value where it belongs; gives back the document once that is complete.
+    fn place(&mut self, mut value: Value) -> Outcome<Option<Value>> {
+        loop {
+            let Some(open) = self.open.pop() else { return Ok(Some(value)) };
+            self.skip_spaces();
+            let next = self.peek()?;
+            value = match open {
+                Open::List(mut list) => {
+                    list.push(value);
+                    match next {
+                        b',' => {
+                            self.at += 1;
+                            self.open.push(Open::List(list));
+                            return Ok(None);
+                        }
+                        b']' => Value::Array(list),
+                        _ => return self.fail("after array element"),
+                    }
+                }
+                Open::Map(mut map, key) => {
+                    self.insert(&mut map, key, value);
+                    match next {
+                        b',' => {
+                            self.at += 1;
+                            self.skip_spaces();
+                            let key = self.key()?;
+                            self.open.push(Open::Map(map, key));
+                            return Ok(None);
+                        }
+                        b'}' => Value::Object(map),
+                        _ => return self.fail("after object key:value pair"),
+                    }
+                }
+            };
+            self.at += 1;
+        }
+    }
+
+    fn insert(&mut self, map: &mut Map, key: String, value: Value) {
+        if map.contains_key(&key) && self.duplicates.len() < MAX_DUPLICATES {
+            let path = self.path(&key);
+            if !self.duplicates.contains(&path) {
+                self.duplicates.push(path);
+            }
+        }
+        map.insert(key, value);
+    }
+
+    fn path(&self, key: &str) -> String {
+        let mut path = String::new();
+        for open in &self.open {
+            match open {
+                Open::List(list) => path.push_str(&format!("[{}]", list.len())),
+                Open::Map(_, key) if path.is_empty() => path.push_str(key),
+                Open::Map(_, key) => path.push_str(&format!(".{key}")),
+            }
+        }
+        if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
+    }
+
+    fn key(&mut self) -> Outcome<String> {
+        if self.peek()? != b'"' {
+            return self.fail("looking for beginning of object key string");
+        }
+        let key = self.string()?;
+        self.skip_spaces();
+        if self.peek()? != b':' {
+            return self.fail("after object key");
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    fn string(&mut self) -> Outcome<String> {
+        self.at += 1;
+        let mut out = Vec::new();
+        loop {
+            let start = self.at;
+            while matches!(self.bytes.get(self.at), Some(b) if *b != b'"' && *b != b'\\' && *b >= 0x20) {
+                self.at += 1;
+            }
+            out.extend_from_slice(&self.bytes[start..self.at]);
+            match self.peek()? {
+                b'"' => {
+                    self.at += 1;
+                    // Bytes that are not UTF-8 become U+FFFD, as in Go.
+                    return Ok(
+                        String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+                    );
+                }
+                b'\\' => {
+                    self.at += 1;
+                    let c = self.escape()?;
+                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                _ => return self.fail("in string literal"),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Outcome<char> {
+        let c = match self.peek()? {
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            c @ (b'\\' | b'/' | b'"') => char::from(c),
+            b'u' => {
+                self.at += 1;
+                return self.unicode();
+            }
+            _ => return self.fail("in string escape code"),
+        };
+        self.at += 1;
+        Ok(c)
+    }
+
+    // A lone half of a surrogate pair becomes U+FFFD.
+    fn unicode(&mut self) -> Outcome<char> {
+        let first = self.hex()?;
+        if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u") {
+            let before = self.at;
+            self.at += 2;
+            let second = self.hex()?;
+            if (0xdc00..0xe000).contains(&second) {
+                let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            self.at = before;
+        }
+        Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn hex(&mut self) -> Outcome<u32> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let Some(digit) = char::from(self.peek()?).to_digit(16) else {
+                return self.fail("in \\u hexadecimal character escape");
+            };
+            code = code * 16 + digit;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+
+    fn number(&mut self) -> Outcome<Value> {
+        let start = self.at;
+        if self.peek()? == b'-' {
+            self.at += 1;
+        }
+        match self.peek()? {
+            b'0' => self.at += 1,
+            b'1'..=b'9' => self.digits(),
+            _ => return self.fail("in numeric literal"),
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.some_digits("after decimal point in numeric literal")?;
+        }
+        if matches!(self.bytes.get(self.at), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek()?, b'+' | b'-') {
+                self.at += 1;
+            }
+            self.some_digits("in exponent of numeric literal")?;
+        }
+        let text = std::str::from_utf8(&self.bytes[start..self.at]).unwrap_or_default();
+        number(text).ok_or_else(|| JsonError {
+            message: format!("json: cannot unmarshal number {text} into Go value of type float64"),
+            offset: start,
+        })
+    }
+
+    fn some_digits(&mut self, context: &str) -> Outcome<()> {
+        if !self.peek()?.is_ascii_digit() {
+            return self.fail(context);
+        }
+        self.digits();
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+    }
+
+    fn literal(&mut self, word: &str, value: Value) -> Outcome<Option<Value>> {
+        self.at += 1;
+        for expected in word.bytes().skip(1) {
+            if self.peek()? != expected {
+                return self.fail(&format!("in literal {word} (expecting '{}')", char::from(expected)));
+            }
+            self.at += 1;
+        }
+        Ok(Some(value))
+    }
+
+    fn skip_spaces(&mut self) {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Outcome<u8> {
+        let end = || JsonError { message: "unexpected end of JSON input".to_string(), offset: self.bytes.len() };
+        self.bytes.get(self.at).copied().ok_or_else(end)
+    }
+
+    fn fail<T>(&self, context: &str) -> Outcome<T> {
+        let shown = match self.peek()? {
+            b'\'' => "'\\''".to_string(),
+            b'"' => "'\"'".to_string(),
+            c => {
+                let quoted = quote(&char::from(c).to_string());
+                format!("'{}'", &quoted[1..quoted.len() - 1])
+            }
+        };
+        Err(JsonError { message: format!("invalid character {shown} {context}"), offset: self.at })
+    }
+}
+
+// Integers stay integers. A float without fraction is one too: Go writes it without point, and so reads it as integer next time.
+fn number(text: &str) -> Option<Value> {
+    if let Ok(integer) = text.parse::<i64>() {
+        return Some(Value::from(integer));
+    }
+    let float: f64 = text.parse().ok().filter(|f: &f64| f.is_finite())?;
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = float.fract() == 0.0 && float.abs() <= EXACT && !(float == 0.0 && float.is_sign_negative());
+    Some(if whole { Value::from(float as i64) } else { Value::from(float) })
+}
