@@ -7,6 +7,7 @@ use serde_json::json;
 use super::*;
 
 mod recorded;
+mod server;
 
 static DEFINITIONS: LazyLock<Definitions> =
     LazyLock::new(|| Definitions::from_json(&serde_json::from_str(include_str!("../../data/schemas.json")).unwrap()));

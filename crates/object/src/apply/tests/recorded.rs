@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::*;
 
 /// A schema in two versions that differ in what is atomic.
-fn schema(version: &str) -> Schema {
+pub(super) fn schema(version: &str) -> Schema {
     let text = match version {
         "ex.io/v1" => include_str!("../../../cases/apply/schema-v1.json"),
         _ => include_str!("../../../cases/apply/schema-v2.json"),
@@ -29,7 +29,7 @@ fn sorted_lines(message: &str) -> Vec<&str> {
     lines
 }
 
-fn same_refusal(status: &Status, step: &Value) -> bool {
+pub(super) fn same_refusal(status: &Status, step: &Value) -> bool {
     let expected = step["Error"].as_str().unwrap();
     // An undeclared field ends the walk; which fields were seen before it is chance.
     if expected.contains("field not declared in schema") {
