@@ -24,7 +24,6 @@ impl Cluster {
     /// A client of a logical cluster that acts as the given user, within that user's rights.
     pub fn client_as(&self, cluster: &str, user: User) -> Client {
         let prefix = format!("/clusters/{cluster}");
-        let user = User::loopback();
         let service = self.service().map_request(move |mut request: Request<kube::client::Body>| {
             let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
             if let Ok(uri) = format!("{prefix}{path}").parse() {

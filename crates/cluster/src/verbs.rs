@@ -10,6 +10,7 @@ mod get;
 mod list;
 mod namespace;
 mod owners;
+mod patch;
 mod review;
 mod select;
 mod steps;
@@ -77,6 +78,7 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
         ("watch", "") => watch::watch(call),
         ("create", "") => create::create(&call, &body).await,
         ("update", "" | "status") => update::update(&call, &body).await,
+        ("patch", "" | "status") => patch::patch(&call, &body).await,
         ("delete", "") => delete::delete(&call, &body).await,
         _ => Err(crate::server::method_not_allowed()),
     }
@@ -135,7 +137,7 @@ impl Call {
 
     /// A stored object in the form that was asked for.
     pub fn answer_object(&self, code: u16, stored: &Bytes) -> Result<Answer, Status> {
-        form::Shaper::new(self, Output::negotiate(&self.headers)?).object(code, stored)
+        form::Shaper::new(self, Output::negotiate(&self.headers)?)?.object(code, stored)
     }
 
     /// The store did not take a write.

@@ -3,14 +3,13 @@
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use switchboard_object::Value;
+use switchboard_object::json;
 use switchboard_object::status::Status;
 
 use super::media::Encoding;
 
 /// The largest body the server reads.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
-/// The deepest nesting the server reads.
-pub const MAX_DEPTH: usize = 100;
 
 /// Reads the whole body, or refuses it once it is too large.
 pub async fn read<B>(body: B) -> Result<Bytes, Status>
@@ -39,12 +38,12 @@ pub struct Decoded {
     pub duplicates: Vec<String>,
 }
 
-/// Decodes a body.
+/// Decodes a body; the refusal carries Go's words.
 pub fn decode(encoding: Encoding, body: &[u8]) -> Result<Decoded, Status> {
     match encoding {
         Encoding::Json | Encoding::Yaml => {
-            let value = serde_json::from_slice(body).map_err(|e| Status::bad_request(e.to_string()))?;
-            Ok(Decoded { value, duplicates: Vec::new() })
+            let document = json::read(body).map_err(|e| Status::bad_request(e.to_string()))?;
+            Ok(Decoded { value: document.value, duplicates: document.duplicates })
         }
     }
 }

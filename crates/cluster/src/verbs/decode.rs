@@ -42,9 +42,19 @@ pub(super) fn typed(
 ) -> Result<Value, Status> {
     check_kind(resource, &mut value, sent)?;
     let (value, mut strict) = fields(resource, value)?;
-    strict.extend(duplicates);
+    strict.extend(duplicates.into_iter().map(|path| format!("duplicate field {path:?}")));
     strict_errors(resource, strict, validation, warnings)?;
     Ok(value)
+}
+
+/// The same for an object that is patched together: what a strict reader refuses is returned, an error is only its text.
+pub(super) fn lenient(resource: &Resource, mut value: Value) -> Result<(Value, Vec<String>), String> {
+    let own =
+        |object: &Value| object["apiVersion"] == resource.kind.api_version() && object["kind"] == resource.kind.kind;
+    if !own(&value) {
+        check_kind(resource, &mut value, b"{}").map_err(|status| status.message)?;
+    }
+    raw_fields(resource, value)
 }
 
 /// What a strict reader refuses is refused, warned of, or ignored.
@@ -132,18 +142,15 @@ fn wrong_kind(resource: &Resource, version: &GroupVersion, kind: &str) -> Status
 }
 
 fn fields(resource: &Resource, value: Value) -> Result<(Value, Vec<String>), Status> {
-    if resource.custom.is_some() {
-        return custom_fields(resource, value);
-    }
-    schema::decode(&resource.kind, value)
-        .map_err(|e| cannot_be_handled(resource, resource.kind.version.as_str(), &e.to_string()))
+    raw_fields(resource, value).map_err(|why| cannot_be_handled(resource, resource.kind.version.as_str(), &why))
 }
 
-fn custom_fields(resource: &Resource, mut value: Value) -> Result<(Value, Vec<String>), Status> {
+fn raw_fields(resource: &Resource, mut value: Value) -> Result<(Value, Vec<String>), String> {
+    let Some(custom) = &resource.custom else {
+        return schema::decode(&resource.kind, value).map_err(|e| e.to_string());
+    };
     let schema = resource.shape().map(|shape| &*shape.root);
-    let prunes = resource.custom.as_ref().is_some_and(|custom| !custom.preserve_unknown);
-    let unknown = schema::read_custom(schema, prunes, &mut value)
-        .map_err(|e| cannot_be_handled(resource, resource.kind.version.as_str(), &e.to_string()))?;
+    let unknown = schema::read_custom(schema, !custom.preserve_unknown, &mut value).map_err(|e| e.to_string())?;
     Ok((value, unknown))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use switchboard_object::status::Status;
 
@@ -10,6 +11,7 @@ use super::Call;
 use crate::answer::Answer;
 use crate::request::media::{Encoding, Form, MetaVersion, Output};
 use crate::resource::Resource;
+use crate::table::{self, Include};
 use crate::wire;
 
 /// Brings stored objects into the form a client asked for.
@@ -17,11 +19,34 @@ pub(super) struct Shaper {
     pub resource: Arc<Resource>,
     pub output: Output,
     envelope: String,
+    include: Include,
+    now: Timestamp,
+    /// Of the tables of a watch only the first has column definitions.
+    headers_sent: bool,
 }
 
 impl Shaper {
-    pub fn new(call: &Call, output: Output) -> Self {
-        Self { resource: call.resource.clone(), output, envelope: call.envelope() }
+    pub fn new(call: &Call, output: Output) -> Result<Self, Status> {
+        let include = call.query.get("includeObject").unwrap_or_default();
+        let include = match (Include::parse(include), output.form) {
+            (Some(include), _) => include,
+            (None, Form::Table(_)) => {
+                return Err(Status::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {include:?}: must be \
+                     'Metadata', 'Object', 'None', or empty"
+                )));
+            }
+            (None, _) => Include::default(),
+        };
+        let now = call.inner.ambient.now();
+        Ok(Self {
+            resource: call.resource.clone(),
+            output,
+            envelope: call.envelope(),
+            include,
+            now,
+            headers_sent: false,
+        })
     }
 
     /// The stored object as it is served, whole.
@@ -34,8 +59,28 @@ impl Shaper {
         match self.output.form {
             Form::Whole => self.whole(stored),
             Form::Metadata(version) | Form::MetadataList(version) => encode(&partial(&wire::parse(stored), version)),
-            Form::Table(_) => self.whole(stored),
+            Form::Table(version) => {
+                let headers = !std::mem::replace(&mut self.headers_sent, true);
+                encode(&self.table(&[stored.clone()], version, headers))
+            }
         }
+    }
+
+    /// A table of stored objects; of a single one the table has its revision.
+    fn table(&self, items: &[Bytes], version: MetaVersion, headers: bool) -> Value {
+        let objects: Vec<Value> = items.iter().map(|i| wire::parse(&self.whole(i))).collect();
+        let metadata = match objects.as_slice() {
+            [one] => json!({"resourceVersion": one["metadata"]["resourceVersion"]}),
+            _ => json!({}),
+        };
+        self.table_of(&objects, metadata, version, headers)
+    }
+
+    fn table_of(&self, objects: &[Value], metadata: Value, version: MetaVersion, headers: bool) -> Value {
+        let rows = objects.iter().map(|object| table::row(&self.resource, object, self.now, self.include)).collect();
+        let mut table = table::table(&self.resource, metadata, rows, headers);
+        table["apiVersion"] = version.api_version().into();
+        table
     }
 
     /// The object of a bookmark.
@@ -59,7 +104,7 @@ impl Shaper {
                 let what = "you requested PartialObjectMetadataList, but the requested object is not a list";
                 return Err(Status::new(406, "NotAcceptable", what));
             }
-            Form::Table(_) => wire::parse(&self.whole(stored)),
+            Form::Table(version) => self.table(std::slice::from_ref(stored), version, true),
         };
         Ok(answer(code, &value, self.output.encoding))
     }
@@ -79,7 +124,11 @@ impl Shaper {
                 );
                 return Err(Status::new(406, "NotAcceptable", what));
             }
-            Form::Whole | Form::Table(_) => {
+            Form::Table(version) => {
+                let objects: Vec<Value> = items.iter().map(|i| wire::parse(&self.whole(i))).collect();
+                self.table_of(&objects, metadata, version, true)
+            }
+            Form::Whole => {
                 let items: Vec<Value> = items.iter().map(|i| wire::parse(&self.whole(i))).collect();
                 json!({"kind": &*self.resource.list_kind, "apiVersion": self.resource.kind.api_version(),
                        "metadata": metadata, "items": items})

@@ -26,7 +26,7 @@ pub(super) fn list(call: &Call) -> Result<Answer, Status> {
     if output == Output::default() {
         return Ok(Answer::json(200, found.encode(call)));
     }
-    Shaper::new(call, output).list(&found.items, found.metadata())
+    Shaper::new(call, output)?.list(&found.items, found.metadata())
 }
 
 /// What a list found.

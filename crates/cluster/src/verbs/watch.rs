@@ -41,7 +41,7 @@ pub(super) fn watch(call: Call) -> Result<Answer, Status> {
         return Err(too_large(asked, current));
     }
     let end = Instant::now() + duration(&call, &options);
-    let events = Events::new(&call, output, selection);
+    let events = Events::new(&call, output, selection)?;
     let begin = if initial { Begin::State } else { Begin::After(if asked == 0 { current } else { asked }) };
     let run = Run { call, events, options, end, begin: Some(begin), watch: None, skip: 0, bookmark: Instant::now() };
     Ok(Answer::stream(200, "application/json", futures::stream::unfold(run, Run::next).boxed()))

@@ -20,15 +20,14 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub fn new(call: &Call, output: Output, selection: Selection) -> Self {
-        Self { selection, shaper: Shaper::new(call, output), custom: call.resource.custom.is_some() }
+    pub fn new(call: &Call, output: Output, selection: Selection) -> Result<Self, Status> {
+        Ok(Self { selection, shaper: Shaper::new(call, output)?, custom: call.resource.custom.is_some() })
     }
 
     /// `ADDED` for everything that is there.
     pub fn added(&mut self, records: &[(Key, Record)]) -> BytesMut {
         let mut out = BytesMut::new();
-        for (key, record) in records.iter().filter(|(k, r)| self.selection.matches(k, &r.bytes)) {
-            let _ = key;
+        for (_, record) in records.iter().filter(|(k, r)| self.selection.matches(k, &r.bytes)) {
             let object = self.shaper.event(&record.bytes);
             line(&mut out, "ADDED", &object);
         }
