@@ -3,6 +3,7 @@
 pub mod ambient;
 pub mod answer;
 pub mod auth;
+mod bootstrap;
 pub mod client;
 pub mod discovery;
 pub mod kinds;

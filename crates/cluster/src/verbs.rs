@@ -7,6 +7,7 @@ mod decode;
 mod delete;
 mod form;
 mod get;
+mod grants;
 mod list;
 mod namespace;
 mod owners;

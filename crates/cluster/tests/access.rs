@@ -55,3 +55,54 @@ async fn access_reviews_are_answered() {
     let answer = post(&cluster.client(), path, json!({})).await.unwrap();
     assert_eq!(answer["status"]["userInfo"]["username"], "system:apiserver");
 }
+
+const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+
+fn bind(name: &str, role: &str, user: &str) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+    })
+}
+
+#[tokio::test]
+async fn nobody_grants_what_they_do_not_hold() {
+    let cluster = Cluster::ephemeral().await;
+    let admin = cluster.client();
+    let rules = json!([
+        {"verbs": ["create"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles", "clusterrolebindings"]},
+        {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]},
+    ]);
+    post(&admin, ROLES, json!({"metadata": {"name": "granter"}, "rules": rules})).await.unwrap();
+    post(&admin, BINDINGS, bind("granter", "granter", "bob")).await.unwrap();
+    let bob = cluster.client_as("default", User::named("bob").in_group("system:authenticated"));
+    let role = |name: &str, verbs: &[&str]| json!({"metadata": {"name": name}, "rules": [{"verbs": verbs, "apiGroups": [""], "resources": ["pods"]}]});
+    post(&bob, ROLES, role("small", &["get"])).await.unwrap();
+    assert_eq!(
+        post(&bob, ROLES, role("big", &["get", "list"])).await.unwrap_err(),
+        "clusterroles.rbac.authorization.k8s.io \"big\" is forbidden: user \"bob\" (groups=[\"system:authenticated\"]) is \
+         attempting to grant RBAC permissions not currently held:\n\
+         {APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\"]}"
+    );
+    assert!(post(&bob, BINDINGS, bind("up", "cluster-admin", "bob")).await.unwrap_err().contains("not currently held"));
+    post(&bob, BINDINGS, bind("same", "small", "eve")).await.unwrap();
+}
+
+#[tokio::test]
+async fn impersonation_needs_the_right_and_then_has_the_rights_of_the_other() {
+    let cluster = Cluster::ephemeral().await;
+    let admin = cluster.client();
+    post(&admin, BINDINGS, bind("alice", "cluster-admin", "alice")).await.unwrap();
+    let ask = |client: Client, user: &'static str| async move {
+        let request = Request::get("/api/v1/namespaces").header("impersonate-user", user).body(Vec::new()).unwrap();
+        client.request::<Value>(request).await.map_err(|e| e.to_string())
+    };
+    assert!(ask(admin.clone(), "alice").await.is_ok());
+    let refused = ask(admin.clone(), "bob").await.unwrap_err();
+    assert!(refused.contains("User \"bob\" cannot list resource \"namespaces\""), "{refused}");
+    let bob = cluster.client_as("default", User::named("bob"));
+    let refused = ask(bob, "alice").await.unwrap_err();
+    assert!(refused.contains("User \"bob\" cannot impersonate-on:user-info:list"), "{refused}");
+}

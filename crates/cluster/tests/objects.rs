@@ -20,7 +20,8 @@ async fn a_created_object_is_read_and_listed() {
     let again = api.create(&PostParams::default(), &config_map("a")).await.unwrap_err();
     assert!(matches!(again, kube::Error::Api(status) if status.message == "configmaps \"a\" already exists"));
     let list = api.list(&ListParams::default()).await.unwrap();
-    assert_eq!(list.items.len(), 1);
+    let names: Vec<_> = list.iter().map(|c| c.name_any()).collect();
+    assert_eq!(names, ["a", "kube-root-ca.crt"]);
     assert_eq!(list.metadata.resource_version, made.resource_version());
 }
 

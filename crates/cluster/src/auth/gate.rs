@@ -1,6 +1,6 @@
 //! The gate in front of the verbs: authentication, impersonation and authorization over the store.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use http::{Extensions, HeaderMap};
 use jiff::Timestamp;
@@ -8,6 +8,7 @@ use switchboard_object::Value;
 use switchboard_object::status::Status;
 
 use super::authentication::{Authenticator, Objects, Peer, is_public};
+use super::certificates::Certificates;
 use super::impersonation::impersonate;
 use super::rbac::{self, Authorizer, Kind, Policy};
 use super::token::{TokenKey, TokenKeyError};
@@ -19,7 +20,7 @@ use crate::store::{Key, Store, Watch};
 pub struct Gate {
     /// Believes credentials and signs tokens.
     pub authenticator: Authenticator,
-    /// The certificate of the authority, as `kube-root-ca.crt` carries it. Empty when the server has no listener.
+    /// The certificate of the authority, as `kube-root-ca.crt` carries it.
     pub authority: String,
 }
 
@@ -52,7 +53,14 @@ pub struct Stored<'a> {
 impl Gate {
     /// Keys that are kept nowhere, for a server in memory.
     pub fn ephemeral() -> Result<Self, TokenKeyError> {
-        Ok(Self { authenticator: Authenticator::new(TokenKey::ephemeral()?, None), authority: String::new() })
+        // Nobody connects to such a server, so one authority serves all of them.
+        static AUTHORITY: OnceLock<String> = OnceLock::new();
+        let authority = AUTHORITY.get_or_init(|| {
+            let made = Certificates::ephemeral(&[], Timestamp::now());
+            made.map(|c| c.authority.certificate).unwrap_or_default()
+        });
+        let authenticator = Authenticator::new(TokenKey::ephemeral()?, None);
+        Ok(Self { authenticator, authority: authority.clone() })
     }
 
     /// Who makes the request, as whom, and that they may; or the refusal.

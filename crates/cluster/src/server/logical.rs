@@ -2,16 +2,9 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use serde_json::json;
-
 use super::Inner;
 use crate::auth::gate::LivePolicy;
 use crate::registry::Registry;
-use crate::store::{Expect, Key};
-use crate::wire::Template;
-
-/// Namespaces every cluster begins with.
-const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// One of the clusters in the process.
 #[derive(Debug)]
@@ -44,19 +37,6 @@ impl Logical {
 
     /// Writes what every cluster begins with, as far as it is not there yet.
     pub(super) async fn bootstrap(&self, inner: &Inner) {
-        for name in NAMESPACES {
-            let object = json!({
-                "kind": "Namespace", "apiVersion": "v1",
-                "metadata": {
-                    "name": name, "uid": inner.ambient.uid(), "creationTimestamp": inner.ambient.now_text(),
-                    "labels": {"kubernetes.io/metadata.name": name},
-                },
-                "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
-            });
-            let template = Template::new(&object, false);
-            let key = Key::new(&self.name, "namespaces", "", name);
-            // Somebody else's namespace of that name is as good as ours.
-            let _ = inner.store.put(key, Expect::Absent, |revision| template.at(revision)).await;
-        }
+        crate::bootstrap::write(&inner.store, &self.name, &inner.ambient, &inner.gate.authority).await;
     }
 }

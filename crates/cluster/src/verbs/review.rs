@@ -17,6 +17,8 @@ pub(super) fn review(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
     let options = WriteOptions::create(&call.query)?;
     let mut object = decode::object(call, sent, options.field_validation)?;
     super::create::match_namespace(call, &mut object)?;
+    // Two of the kinds are answered afresh, without what was sent.
+    call.record_managers(None, &mut object, &options);
     let policy = call.logical.policy().read(&call.inner.store);
     let answer = call.with_context(&policy, |context| review::answer(&call.resource.kind, &object, context));
     Ok(Answer::value(201, &answer.ok_or_else(crate::server::method_not_allowed)??))
@@ -29,6 +31,7 @@ pub(super) fn token(mut call: Call, sent: &Bytes) -> Result<Answer, Status> {
     call.resource = speaking(&call.resource, kind).into();
     let mut request = decode::object(&call, sent, options.field_validation)?;
     token_request::default(&mut request);
+    call.record_managers(None, &mut request, &options);
     let (name, id) = (call.info.name.clone(), call.inner.ambient.uid());
     let answer = call.with_context(&Policy::default(), |c| token_request::answer(&name, request, &id, c))?;
     Ok(Answer::value(201, &answer))

@@ -49,6 +49,7 @@ impl Call {
 
     /// The last steps of a create, once name and uid are set.
     pub(super) fn finish_new(&self, object: &mut Value) -> Result<(), Status> {
+        self.check_grants(object, None)?;
         let behaviour = self.behaviour();
         self.with_env(|env| behaviour.prepare_create(object, env))?;
         self.refuse_invalid(object, &behaviour.validate_create(object))?;
@@ -62,6 +63,7 @@ impl Call {
         namespace::check_update(self)?;
         let (behaviour, subresource) = (self.behaviour(), self.info.subresource.as_str());
         self.with_env(|env| behaviour.admit(&mut new, Some(live), env))?;
+        self.check_grants(&new, Some(live))?;
         self.check_revision(live, &mut new)?;
         match_namespace(self, &mut new)?;
         self.with_env(|env| behaviour.prepare_update(&mut new, live, subresource, env))?;
