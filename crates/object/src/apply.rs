@@ -27,6 +27,7 @@ mod reconcile;
 mod remove;
 mod reset;
 mod scalar;
+mod scale;
 mod set;
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ use problem::Problems;
 use set::Set;
 
 pub use reset::ResetFields;
+pub use scale::{ReplicasPaths, parent_entries, scale_entries};
 
 /// The manager that owns what an object held before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";

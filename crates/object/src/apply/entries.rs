@@ -45,7 +45,7 @@ impl<'a> Entry<'a> {
             && (operation == Operation::Apply || self.api_version == api_version)
     }
 
-    fn same_identity(&self, other: &Entry<'_>) -> bool {
+    pub(crate) fn same_identity(&self, other: &Entry<'_>) -> bool {
         self.is(&other.manager, other.operation, &other.api_version, &other.subresource)
     }
 

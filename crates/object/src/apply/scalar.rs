@@ -40,7 +40,12 @@ impl<'a> Scalar<'a> {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map(Self::from_owned).map_err(|e| e.to_string())
+        let read = serde_json::from_str(text).map(Self::from_owned).map_err(|e| e.to_string())?;
+        match read {
+            // The reader rounds floats in a hurry, and the text is an identity.
+            Self::Float(_) => text.trim().parse().map(Self::Float).map_err(|_| format!("not a number: {text}")),
+            other => Ok(other),
+        }
     }
 
     fn number(n: &serde_json::Number) -> Self {
@@ -90,9 +95,9 @@ impl Ord for Scalar<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
-            (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
-            (Self::Int(a), Self::Float(b)) => (*a as f64).total_cmp(b),
-            (Self::Float(a), Self::Int(b)) => a.total_cmp(&(*b as f64)),
+            (Self::Float(a), Self::Float(b)) => compare_floats(*a, *b),
+            (Self::Int(a), Self::Float(b)) => compare_floats(*a as f64, *b),
+            (Self::Float(a), Self::Int(b)) => compare_floats(*a, *b as f64),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
             (Self::Other(a), Self::Other(b)) => compare_values(a, b),
@@ -114,6 +119,11 @@ impl PartialEq for Scalar<'_> {
 }
 
 impl Eq for Scalar<'_> {}
+
+/// JSON has no NaN: floats are ordered, and the two zeros are one.
+fn compare_floats(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or(Ordering::Equal)
+}
 
 fn compare_values(a: &Value, b: &Value) -> Ordering {
     match (a, b) {

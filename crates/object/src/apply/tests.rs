@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::*;
 
+mod properties;
 mod recorded;
+mod scale;
 mod server;
 
 static DEFINITIONS: LazyLock<Definitions> =
