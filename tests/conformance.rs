@@ -30,11 +30,8 @@ async fn embedded_server_answers_as_recorded() {
 #[test]
 fn differences_are_listed_and_each_is_shown_by_a_case() {
     let page = std::fs::read_to_string(real::workspace().join("docs/DIFFERENCES.md")).unwrap();
-    let listed: BTreeSet<String> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'))
-        .map(str::to_string)
-        .collect();
+    let listed: BTreeSet<String> =
+        page.lines().filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`')).map(str::to_string).collect();
     let cases = case::read_all(&suite::root()).unwrap();
     let used: BTreeSet<String> =
         cases.iter().flat_map(|(_, case)| &case.steps).flat_map(|step| step.differs.keys().cloned()).collect();

@@ -1,7 +1,10 @@
 //! Cells of custom resources: the name, then what the CRD's columns select.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use switchboard_object::Value;
+use switchboard_object::path::Path;
 
 use crate::resource::{Column, Custom};
 
@@ -18,11 +21,11 @@ pub(super) fn cells(custom: &Custom, object: &Value, now: Timestamp) -> Vec<Valu
 }
 
 fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
-    let Some(value) = object.pointer(&column.path.replace('.', "/")) else { return Value::Null };
-    match (&*column.kind, value) {
-        (_, Value::Null) => Value::Null,
-        ("string", Value::String(text)) => text.as_str().into(),
-        ("string", other) => other.to_string().into(),
+    let Ok(path) = Path::parse(&format!("{{{}}}", column.path)) else { return Value::Null };
+    let Some(value) = path.find(object, false).ok().and_then(first) else { return Value::Null };
+    match (&*column.kind, value.as_ref()) {
+        // Text is printed as kubectl prints what a path finds.
+        ("string", _) => path.print(object, false).map_or(Value::Null, Value::from),
         ("integer", Value::Number(n)) => n.as_i64().or_else(|| n.as_f64().map(|f| f as i64)).into(),
         ("number", Value::Number(n)) => n.as_f64().into(),
         ("boolean", Value::Bool(truth)) => (*truth).into(),
@@ -30,4 +33,8 @@ fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
         ("date", date @ Value::String(_)) => age::since(date, now).into(),
         _ => Value::Null,
     }
+}
+
+fn first(found: Vec<Vec<Cow<'_, Value>>>) -> Option<Cow<'_, Value>> {
+    found.into_iter().next()?.into_iter().next()
 }

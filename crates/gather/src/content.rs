@@ -1,0 +1,66 @@
+//! The objects in one file.
+
+use serde_json::Value;
+
+/// What is wrong with a file, and on which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub line: Option<usize>,
+    pub message: String,
+}
+
+/// The objects of a file of one or more YAML documents: singles, and lists taken apart.
+///
+/// Empty documents are nothing; a document that is no object is what is wrong.
+pub(crate) fn objects(text: &str) -> Result<Vec<Value>, Wrong> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| Wrong {
+        line: error.location().map(|place| place.line() as usize),
+        message: error.to_string(),
+    })?;
+    let mut found = Vec::new();
+    for document in documents {
+        match document {
+            Value::Null => {}
+            Value::Object(_) if is_list(&document) => found.extend(items(document)),
+            Value::Object(_) => found.push(document),
+            other => {
+                let message = format!("expected an object, found {}", type_name(&other));
+                return Err(Wrong { line: None, message });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_list(document: &Value) -> bool {
+    let named = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    // An empty list may have lost its items.
+    named && document.get("items").is_none_or(|items| items.is_array() || items.is_null())
+}
+
+/// Items of a list. They inherit group, version and kind where they do not state them.
+fn items(mut list: Value) -> Vec<Value> {
+    let version = list.get("apiVersion").cloned();
+    let kind = list.get("kind").and_then(Value::as_str).and_then(|k| k.strip_suffix("List")).unwrap_or_default();
+    let kind = (!kind.is_empty()).then(|| Value::from(kind));
+    let Some(Value::Array(mut items)) = list.get_mut("items").map(Value::take) else { return Vec::new() };
+    for item in items.iter_mut().filter_map(Value::as_object_mut) {
+        for (key, inherited) in [("apiVersion", &version), ("kind", &kind)] {
+            if let (false, Some(value)) = (item.contains_key(key), inherited) {
+                item.insert(key.into(), value.clone());
+            }
+        }
+    }
+    items
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,237 @@
+//! A dump in memory: objects, logs, and what could not be read.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde_json::Value;
+use switchboard_object::kind::GroupVersionKind;
+
+use crate::content::{self, Wrong};
+use crate::kinds::{Kinds, kind_of};
+use crate::layout::{Hint, Place, place};
+use crate::source::{Entry, Passed, SourceError, walk};
+
+/// Longest file of objects that is read.
+const MAX_OBJECT_FILE_BYTES: u64 = 512 << 20;
+/// Most bytes of logs that are kept.
+const MAX_LOG_BYTES: u64 = 1 << 30;
+
+/// What a dump holds.
+#[derive(Debug, Default)]
+pub struct Dump {
+    /// The objects, one per key, sorted by group, resource, namespace and name.
+    pub objects: Vec<Object>,
+    /// The logs of containers.
+    pub logs: Vec<Log>,
+    /// What could not be read, in the order it was met.
+    pub problems: Vec<Problem>,
+}
+
+/// An object of a dump.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Group, version and kind.
+    pub kind: GroupVersionKind,
+    /// The resource name.
+    pub plural: String,
+    /// Objects of this kind live in namespaces.
+    pub namespaced: bool,
+    /// Neither the built-in kinds nor the dump's CRDs know it; name and scope come from the path and the object.
+    pub inferred: bool,
+    /// The object as it was dumped.
+    pub value: Value,
+}
+
+/// A container's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod.
+    pub pod: String,
+    /// The container.
+    pub container: String,
+    /// Of the run before the current one.
+    pub previous: bool,
+    /// What it wrote.
+    pub text: Vec<u8>,
+}
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, as a path inside the dump.
+    pub file: String,
+    /// The line, where one is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// How far the reading is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Files looked at.
+    pub files: usize,
+    /// Objects found.
+    pub objects: usize,
+    /// Bytes of the files looked at.
+    pub bytes: u64,
+}
+
+/// Reads a dump. `progress` is called after each file.
+///
+/// # Guarantees
+/// - A file that cannot be read is a problem and does not hide the rest. // test: a_bad_file_is_named_and_the_rest_is_read
+/// - Of an object that stands in several files, the newest is kept.      // test: the_newest_of_several_is_kept
+///
+/// # Errors
+/// When the dump itself cannot be opened, is no archive, or is larger than the bounds.
+pub fn read(path: &Path, mut progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
+    let mut reader = Reader::default();
+    let mut problems = Vec::new();
+    walk(
+        path,
+        |entry| {
+            let result = reader.file(entry);
+            progress(reader.progress);
+            result
+        },
+        |Passed::Refused { path, why }| {
+            problems.push(Problem { file: path, line: None, message: format!("passed over: {why}") });
+        },
+    )?;
+    let mut dump = reader.finish();
+    dump.problems.extend(problems);
+    Ok(dump)
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Vec<(Value, Option<Hint>)>,
+    logs: Vec<Log>,
+    log_bytes: u64,
+    problems: Vec<Problem>,
+    progress: Progress,
+}
+
+impl Reader {
+    fn file(&mut self, entry: Entry<'_>) -> io::Result<()> {
+        self.progress.files += 1;
+        self.progress.bytes += entry.bytes;
+        match place(&entry.path) {
+            Place::Other => Ok(()),
+            Place::Objects(hint) => self.objects(entry, Some(hint)),
+            Place::Perhaps => self.objects(entry, None),
+            Place::Log { namespace, pod, container, previous } => {
+                self.log_bytes += entry.bytes;
+                if self.log_bytes > MAX_LOG_BYTES {
+                    let message = format!("not kept: the logs before it fill {} MiB", MAX_LOG_BYTES >> 20);
+                    self.problem(&entry.path, Wrong { line: None, message });
+                    return Ok(());
+                }
+                let mut text = Vec::new();
+                entry.content.read_to_end(&mut text)?;
+                if previous || !text.is_empty() {
+                    self.logs.push(Log { namespace, pod, container, previous, text });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn objects(&mut self, entry: Entry<'_>, hint: Option<Hint>) -> io::Result<()> {
+        if entry.bytes > MAX_OBJECT_FILE_BYTES {
+            let message = format!("not read: longer than {} MiB", MAX_OBJECT_FILE_BYTES >> 20);
+            self.problem(&entry.path, Wrong { line: None, message });
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        entry.content.take(MAX_OBJECT_FILE_BYTES).read_to_end(&mut bytes)?;
+        let read = match std::str::from_utf8(&bytes) {
+            Ok(text) => content::objects(text),
+            Err(error) => Err(not_text(&bytes, error)),
+        };
+        match (read, &hint) {
+            (Ok(objects), _) => self.keep(&entry.path, objects, hint),
+            (Err(wrong), Some(_)) => self.problem(&entry.path, wrong),
+            // Elsewhere in a dump there is much that is no object and need not be.
+            (Err(_), None) => {}
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, file: &str, objects: Vec<Value>, hint: Option<Hint>) {
+        for object in objects {
+            let named = object.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|n| !n.is_empty());
+            let wrong = match (kind_of(&object), named) {
+                (Some(_), true) => {
+                    self.progress.objects += 1;
+                    self.found.push((object, hint.clone()));
+                    continue;
+                }
+                (None, _) => "an object without apiVersion and kind",
+                (Some(_), false) => "an object without metadata.name",
+            };
+            if hint.is_some() {
+                self.problem(file, Wrong { line: None, message: wrong.into() });
+            }
+        }
+    }
+
+    fn problem(&mut self, file: &str, wrong: Wrong) {
+        self.problems.push(Problem { file: file.into(), line: wrong.line, message: wrong.message });
+    }
+
+    fn finish(self) -> Dump {
+        let mut kinds = Kinds::built_in();
+        let crds = self.found.iter().map(|(object, _)| object);
+        crds.filter(|o| o["kind"] == "CustomResourceDefinition").for_each(|crd| kinds.learn(crd));
+        let mut by_key: BTreeMap<[String; 4], Object> = BTreeMap::new();
+        for (value, hint) in self.found {
+            let Some(kind) = kind_of(&value) else { continue };
+            let (resource, inferred) = kinds.resource(&kind, &value, hint.as_ref());
+            let object = Object { kind, plural: resource.plural, namespaced: resource.namespaced, inferred, value };
+            let object = settle_namespace(object, hint.as_ref());
+            let key = key(&object);
+            match by_key.get(&key) {
+                Some(kept) if revision(kept) >= revision(&object) => {}
+                _ => {
+                    by_key.insert(key, object);
+                }
+            }
+        }
+        Dump { objects: by_key.into_values().collect(), logs: self.logs, problems: self.problems }
+    }
+}
+
+/// A namespaced object that lost its namespace gets that of its folder; a cluster-scoped one has none.
+fn settle_namespace(mut object: Object, hint: Option<&Hint>) -> Object {
+    let stated = object.value.pointer("/metadata/namespace").is_some();
+    let folder = hint.and_then(|h| h.namespace.clone());
+    if let (true, false, Some(namespace)) = (object.namespaced, stated, folder) {
+        object.value["metadata"]["namespace"] = namespace.into();
+    }
+    if !object.namespaced
+        && let Some(metadata) = object.value.get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.remove("namespace");
+    }
+    object
+}
+
+fn key(object: &Object) -> [String; 4] {
+    let part = |pointer: &str| object.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
+    [object.kind.group.clone(), object.plural.clone(), part("/metadata/namespace"), part("/metadata/name")]
+}
+
+fn revision(object: &Object) -> u64 {
+    let text = object.value.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    text.and_then(|t| t.parse().ok()).unwrap_or_default()
+}
+
+fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Wrong {
+    let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+    Wrong { line: Some(line), message: "not UTF-8 text".into() }
+}

@@ -1,0 +1,90 @@
+//! Which resource an object belongs to: known kinds, kinds the dump's CRDs state, and kinds inferred.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use switchboard_object::DISCOVERY;
+use switchboard_object::kind::{GroupVersion, GroupVersionKind};
+
+use crate::layout::Hint;
+
+/// A resource name and its scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resource {
+    pub plural: String,
+    pub namespaced: bool,
+}
+
+/// Kinds by group and name; versions of one kind share a resource.
+pub(crate) struct Kinds {
+    known: HashMap<(String, String), Resource>,
+}
+
+impl Kinds {
+    /// The built-in kinds.
+    pub fn built_in() -> Self {
+        let documents: Value = serde_json::from_str(DISCOVERY).expect("the carried discovery is JSON");
+        let groups = ["/api", "/apis"].into_iter().flat_map(|d| list(&documents[d]["items"]));
+        let mut kinds = Self { known: HashMap::new() };
+        for group in groups {
+            let name = group["metadata"]["name"].as_str().unwrap_or_default();
+            for resource in list(&group["versions"]).flat_map(|v| list(&v["resources"])) {
+                // Reviews and bindings are answers, not objects.
+                if !list(&resource["verbs"]).any(|verb| verb == "list") {
+                    continue;
+                }
+                let kind = resource["responseKind"]["kind"].as_str().unwrap_or_default();
+                kinds.add(name, kind, resource["resource"].as_str(), resource["scope"] == "Namespaced");
+            }
+        }
+        kinds
+    }
+
+    /// Adds what a CRD states.
+    pub fn learn(&mut self, crd: &Value) {
+        let spec = &crd["spec"];
+        let (group, kind) = (spec["group"].as_str(), spec["names"]["kind"].as_str());
+        if let (Some(group), Some(kind)) = (group, kind) {
+            self.add(group, kind, spec["names"]["plural"].as_str(), spec["scope"] != "Cluster");
+        }
+    }
+
+    fn add(&mut self, group: &str, kind: &str, plural: Option<&str>, namespaced: bool) {
+        let plural = plural.map_or_else(|| plural_of(kind), str::to_string);
+        self.known.insert((group.into(), kind.into()), Resource { plural, namespaced });
+    }
+
+    /// The resource of an object, and whether it had to be inferred.
+    pub fn resource(&self, kind: &GroupVersionKind, object: &Value, hint: Option<&Hint>) -> (Resource, bool) {
+        if let Some(known) = self.known.get(&(kind.group.clone(), kind.kind.clone())) {
+            return (known.clone(), false);
+        }
+        let fits = hint.filter(|h| h.group == kind.group && !h.plural.is_empty() && h.plural != "namespaces");
+        let plural = fits.map_or_else(|| plural_of(&kind.kind), |h| h.plural.clone());
+        let stated = object.pointer("/metadata/namespace").and_then(Value::as_str).is_some_and(|n| !n.is_empty());
+        let namespaced = stated || fits.is_some_and(|h| h.namespace.is_some());
+        (Resource { plural, namespaced }, true)
+    }
+}
+
+/// The kind an object says it is of.
+pub(crate) fn kind_of(object: &Value) -> Option<GroupVersionKind> {
+    let version = GroupVersion::parse(object.get("apiVersion")?.as_str()?)?;
+    let kind = object.get("kind")?.as_str().filter(|k| !k.is_empty())?;
+    Some(version.kind(kind))
+}
+
+/// The plural that most kinds have: `Policy` gives `policies`, `Ingress` gives `ingresses`, `Pod` gives `pods`.
+pub fn plural_of(kind: &str) -> String {
+    let name = kind.to_lowercase();
+    let vowel_before_y = name.len() >= 2 && name[..name.len() - 1].ends_with(['a', 'e', 'i', 'o', 'u']);
+    match name.strip_suffix('y') {
+        Some(stem) if !vowel_before_y => format!("{stem}ies"),
+        _ if name.ends_with(['s', 'x']) || name.ends_with("ch") || name.ends_with("sh") => format!("{name}es"),
+        _ => format!("{name}s"),
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}

@@ -1,0 +1,200 @@
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use super::*;
+use crate::layout::{Hint, Place, place};
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, resourceVersion: '7'}\n";
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn read_all(path: &Path) -> Dump {
+    read(path, |_| {}).unwrap()
+}
+
+fn keys(dump: &Dump) -> Vec<String> {
+    let text = |o: &Object, pointer: &str| o.value.pointer(pointer).and_then(|v| v.as_str()).unwrap_or("").to_string();
+    let key = |o: &Object| format!("{}/{}/{}", o.plural, text(o, "/metadata/namespace"), text(o, "/metadata/name"));
+    dump.objects.iter().map(key).collect()
+}
+
+#[test]
+fn places_say_what_a_file_is() {
+    let objects = |group: &str, plural: &str, namespace: Option<&str>| {
+        Place::Objects(Hint { group: group.into(), plural: plural.into(), namespace: namespace.map(Into::into) })
+    };
+    let log = |previous| Place::Log { namespace: "n".into(), pod: "p".into(), container: "c".into(), previous };
+    let cases = [
+        ("cluster-scoped-resources/core/nodes/n1.yaml", objects("", "nodes", None)),
+        (
+            "img-sha256/cluster-scoped-resources/config.openshift.io/dnses.yaml",
+            objects("config.openshift.io", "dnses", None),
+        ),
+        ("a/b/namespaces/n/apps/deployments.yaml", objects("apps", "deployments", Some("n"))),
+        ("namespaces/n/apps/deployments/web.json", objects("apps", "deployments", Some("n"))),
+        ("namespaces/n/n.yaml", objects("", "namespaces", None)),
+        ("namespaces/n/pods/p/p.yaml", objects("", "pods", Some("n"))),
+        ("namespaces/n/pods/p/c/c/logs/current.log", log(false)),
+        ("namespaces/n/pods/p/c/c/logs/previous.insecure.log", log(true)),
+        ("webhooks/validating/x.yaml", Place::Perhaps),
+        ("event-filter.html", Place::Other),
+        ("namespaces/n/core/README.txt", Place::Other),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(place(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn list_files_and_single_files_are_read_together() {
+    let list =
+        "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a, namespace: shop}\n- metadata: {name: b}\n";
+    let folder = folder(&[
+        ("must-gather/namespaces/shop/core/configmaps.yaml", list),
+        (
+            "must-gather/namespaces/shop/core/configmaps/c.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
+        ),
+        ("must-gather/namespaces/shop/shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"),
+        ("must-gather/namespaces/shop/pods/web/web.yaml", POD),
+        ("must-gather/namespaces/shop/pods/web/app/app/logs/current.log", "hello\n"),
+        ("must-gather/namespaces/shop/pods/web/app/app/logs/previous.log", ""),
+        ("event-filter.html", "<html/>"),
+    ]);
+    let dump = read_all(folder.path());
+    let expected = ["configmaps/shop/a", "configmaps/shop/b", "configmaps/shop/c", "namespaces//shop", "pods/shop/web"];
+    assert_eq!(keys(&dump), expected);
+    assert_eq!(dump.logs.len(), 2);
+    assert_eq!(dump.problems, []);
+    assert!(dump.objects.iter().all(|o| !o.inferred));
+}
+
+#[test]
+fn kinds_come_from_crds_or_are_inferred() {
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: mice.zoo.io}\n\
+        spec: {group: zoo.io, scope: Cluster, names: {plural: mice, kind: Mouse}}\n";
+    let folder = folder(&[
+        ("cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions/mice.zoo.io.yaml", crd),
+        (
+            "cluster-scoped-resources/zoo.io/mice/jerry.yaml",
+            "apiVersion: zoo.io/v1\nkind: Mouse\nmetadata: {name: jerry}\n",
+        ),
+        (
+            "namespaces/n/farm.io/geese.yaml",
+            "apiVersion: farm.io/v1\nkind: GooseList\nitems: [{metadata: {name: g}}]\n",
+        ),
+        ("elsewhere/y.yaml", "apiVersion: farm.io/v1\nkind: Policy\nmetadata: {name: p}\n"),
+    ]);
+    let dump = read_all(folder.path());
+    let of = |kind: &str| dump.objects.iter().find(|o| o.kind.kind == kind).unwrap();
+    assert_eq!((of("Mouse").plural.as_str(), of("Mouse").namespaced, of("Mouse").inferred), ("mice", false, false));
+    assert_eq!((of("Goose").plural.as_str(), of("Goose").namespaced, of("Goose").inferred), ("geese", true, true));
+    assert_eq!(of("Goose").value["metadata"]["namespace"], "n");
+    assert_eq!((of("Policy").plural.as_str(), of("Policy").namespaced), ("policies", false));
+}
+
+#[test]
+fn a_bad_file_is_named_and_the_rest_is_read() {
+    let folder = folder(&[
+        ("namespaces/n/core/secrets.yaml", "apiVersion: v1\nkind: SecretList\nitems:\n- {metadata: [\n"),
+        ("namespaces/n/core/configmaps.yaml", "apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: a}}]\n"),
+        ("namespaces/n/core/services.yaml", "just text"),
+        ("namespaces/n/apps/deployments/x.yaml", "kind: Deployment\n"),
+        ("monitoring/rules.json", "[1, 2]"),
+    ]);
+    let dump = read_all(folder.path());
+    assert_eq!(keys(&dump), ["configmaps/n/a"]);
+    let mut named: Vec<_> = dump.problems.iter().map(|p| p.file.as_str()).collect();
+    named.sort_unstable();
+    let expected =
+        ["namespaces/n/apps/deployments/x.yaml", "namespaces/n/core/secrets.yaml", "namespaces/n/core/services.yaml"];
+    assert_eq!(named, expected);
+    let secrets = dump.problems.iter().find(|p| p.file.ends_with("secrets.yaml")).unwrap();
+    assert!(secrets.line.is_some_and(|line| line >= 4), "{secrets:?}");
+}
+
+#[test]
+fn the_newest_of_several_is_kept() {
+    let newer = POD.replace("'7'", "'12'");
+    let folder = folder(&[
+        (
+            "one/namespaces/shop/core/pods.yaml",
+            &format!("apiVersion: v1\nkind: List\nitems:\n- {}", newer.trim().replace('\n', "\n  ")),
+        ),
+        ("two/namespaces/shop/pods/web/web.yaml", POD),
+    ]);
+    let dump = read_all(folder.path());
+    assert_eq!(dump.objects.len(), 1);
+    assert_eq!(dump.objects[0].value["metadata"]["resourceVersion"], "12");
+}
+
+fn archive(entries: &[(&str, tar::EntryType, &str)]) -> tempfile::NamedTempFile {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, kind, text) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        // Names are written as they are: an attacker does not ask the library.
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        builder.append(&header, text.as_bytes()).unwrap();
+    }
+    let bytes = builder.into_inner().unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&bytes).unwrap();
+    file.write_all(&gzip.finish().unwrap()).unwrap();
+    file
+}
+
+#[test]
+fn archives_are_read_without_unpacking() {
+    let file = archive(&[
+        ("./dump/namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD),
+        ("../../etc/cron.d/namespaces/x/core/pods/evil.yaml", tar::EntryType::Regular, POD),
+        ("/namespaces/shop/core/pods/abs.yaml", tar::EntryType::Regular, POD),
+        ("namespaces/shop/core/pods/link.yaml", tar::EntryType::Symlink, ""),
+    ]);
+    let dump = read_all(file.path());
+    assert_eq!(keys(&dump), ["pods/shop/web"]);
+    assert_eq!(dump.problems.len(), 3, "{:?}", dump.problems);
+    assert!(dump.problems[0].message.contains("points outside"));
+}
+
+#[test]
+fn what_is_no_archive_is_said_so() {
+    let folder = folder(&[("a.txt", "hello, this is no archive at all\n")]);
+    let error = read(&folder.path().join("a.txt"), |_| {}).unwrap_err();
+    assert!(error.to_string().contains("could not read the archive"), "{error}");
+    let missing = read(&folder.path().join("none"), |_| {}).unwrap_err();
+    assert!(matches!(missing, SourceError::Open { .. }));
+}
+
+#[test]
+fn a_cut_archive_is_said_so() {
+    let file = archive(&[("namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD)]);
+    let bytes = fs::read(file.path()).unwrap();
+    fs::write(file.path(), &bytes[..bytes.len() / 2]).unwrap();
+    assert!(matches!(read(file.path(), |_| {}), Err(SourceError::Archive { .. })));
+}
+
+#[test]
+fn plurals_follow_the_usual_rules() {
+    for (kind, plural) in
+        [("Pod", "pods"), ("Policy", "policies"), ("Gateway", "gateways"), ("Ingress", "ingresses"), ("Box", "boxes")]
+    {
+        assert_eq!(plural_of(kind), plural);
+    }
+}
