@@ -147,6 +147,23 @@ fn look(dir: &Path, life: u32, seen: u64) -> (Listing, Stream, u64) {
 }
 
 #[test]
+fn a_second_process_is_refused_while_the_first_lives() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture"]).env(CHILD, dir.path()).stdout(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // Its first write tells that it has the store open.
+    lines.find(|line| line.contains("done")).unwrap();
+    let error = Store::open(dir.path(), bounds()).unwrap_err();
+    let lock = dir.path().join("lock");
+    assert_eq!(error.to_string(), format!("the data directory is in use: another process holds {}", lock.display()));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    Store::open(dir.path(), bounds()).expect("the lock dies with its process");
+}
+
+#[test]
 fn fifty_kills_lose_nothing_that_was_acknowledged() {
     let dir = tempfile::tempdir().unwrap();
     let mut kills = Random::new(std::process::id().into());
