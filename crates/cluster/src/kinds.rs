@@ -17,11 +17,20 @@
 //! [`Strategy::validate_status_update`]. Writes of Services must not run at the same time as each other: each looks at
 //! the addresses the others have taken.
 
+mod batch;
 mod builtin;
+mod check;
+mod cron;
 mod defaults;
+mod internal;
+mod pod;
+mod podspec;
 mod rules;
 mod scalar;
 mod shape;
+mod storage;
+mod warnings;
+mod workload;
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //! send it as an update. Uids, times, allocated addresses and generated names are masked in both.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl World for Cluster {
 
 fn run(case: &Value) -> Vec<String> {
     let groups = vec!["system:masters".to_string(), "system:authenticated".to_string()];
-    let user = Requester { name: "admin", uid: "", groups: &groups, extra: Default::default() };
+    let user = Requester { name: "admin", uid: "", groups: &groups, extra: credential() };
     let env = Env { now: "TIME", random: 7, user, world: &Cluster };
     let kind = kind_of(&case["create"]);
     let mut out = Vec::new();
@@ -73,6 +73,10 @@ fn run(case: &Value) -> Vec<String> {
         }
     }
     out
+}
+
+fn credential() -> BTreeMap<String, Vec<String>> {
+    [("authentication.kubernetes.io/credential-id".to_string(), vec!["X509SHA256=MASKED".to_string()])].into()
 }
 
 fn create(kind: &GroupVersionKind, sent: &Value, env: &Env<'_>, warnings: &mut Vec<String>) -> Value {

@@ -61,9 +61,9 @@ impl Status {
             .collect();
         let group_kind =
             if kind.group.is_empty() { kind.kind.clone() } else { format!("{}.{}", kind.kind, kind.group) };
-        let what = match errors {
-            [one] => one.to_string(),
-            many => format!("[{}]", many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        let what = match unique(errors).as_slice() {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
         };
         let mut details = json!({"name": name, "group": kind.group, "kind": kind.kind, "causes": causes});
         drop_empty(&mut details);
@@ -148,4 +148,15 @@ fn drop_empty(details: &mut Value) {
     if let Some(map) = details.as_object_mut() {
         map.retain(|_, v| v.as_str() != Some("") && v.as_array().is_none_or(|a| !a.is_empty()));
     }
+}
+
+/// The errors as a message lists them: each text once. The causes keep all of them.
+fn unique(errors: &[FieldError]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for text in errors.iter().map(ToString::to_string) {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
 }

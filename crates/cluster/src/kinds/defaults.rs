@@ -76,6 +76,8 @@ fn rules(definition: &str, map: &mut Fields) {
     match definition {
         "api.core.v1.Pod" => core::pod(map),
         "api.core.v1.Container" | "api.core.v1.EphemeralContainer" => core::container(map),
+        "api.core.v1.PodSpec" => core::pod_spec(map),
+        "api.core.v1.Secret" => core::secret(map),
         "api.core.v1.Volume" => core::volume(map),
         "api.core.v1.Service" => core::service(map),
         "api.core.v1.Namespace" => core::namespace(map),
@@ -85,9 +87,10 @@ fn rules(definition: &str, map: &mut Fields) {
         "api.apps.v1.DeploymentStrategy" => workload::deployment_strategy(map),
         "api.apps.v1.DaemonSetUpdateStrategy" => workload::daemon_set_strategy(map),
         "api.apps.v1.StatefulSetUpdateStrategy" => workload::stateful_set_strategy(map),
+        "api.apps.v1.StatefulSetSpec" => workload::claim_templates(map),
+        "api.autoscaling.v1.HorizontalPodAutoscalerSpec" => set(map, "targetCPUUtilizationPercentage", 80),
         "api.autoscaling.v2.HorizontalPodAutoscalerSpec" => workload::autoscaler(map),
         "api.batch.v1.Job" => batch::job(map),
-        "api.batch.v1.JobTemplateSpec" => {}
         "api.networking.v1.NetworkPolicySpec" => batch::network_policy(map),
         "api.rbac.v1.Subject" => batch::subject(map),
         "api.resource.v1.ExactDeviceRequest" | "api.resource.v1.DeviceSubRequest" => batch::device_request(map),

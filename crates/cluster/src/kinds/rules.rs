@@ -1,9 +1,16 @@
 //! Which kind has which special rules.
 
+mod batch;
 mod cluster;
 mod config;
 mod node;
+mod pod;
+mod pod_admission;
 mod rbac;
+mod service;
+mod service_address;
+mod storage;
+mod workload;
 
 use serde_json::Value;
 
@@ -17,6 +24,20 @@ pub(super) fn of(definition: &str) -> Rules {
         "api.core.v1.ServiceAccount" => config::SERVICE_ACCOUNT,
         "api.core.v1.Namespace" => cluster::NAMESPACE,
         "api.core.v1.Node" => node::NODE,
+        "api.core.v1.Pod" => pod::POD,
+        "api.core.v1.Service" => service::SERVICE,
+        "api.core.v1.Endpoints" => service::ENDPOINTS,
+        "api.core.v1.PersistentVolume" => storage::VOLUME,
+        "api.core.v1.PersistentVolumeClaim" => storage::CLAIM,
+        "api.storage.v1.StorageClass" => storage::CLASS,
+        "api.storage.v1.VolumeAttributesClass" => storage::ATTRIBUTES_CLASS,
+        "api.apps.v1.Deployment" => workload::DEPLOYMENT,
+        "api.apps.v1.ReplicaSet" => workload::REPLICA_SET,
+        "api.apps.v1.StatefulSet" => workload::STATEFUL_SET,
+        "api.apps.v1.DaemonSet" => workload::DAEMON_SET,
+        "api.core.v1.ReplicationController" => workload::REPLICATION_CONTROLLER,
+        "api.batch.v1.Job" => batch::JOB,
+        "api.batch.v1.CronJob" => batch::CRON_JOB,
         "api.certificates.v1.CertificateSigningRequest" => cluster::SIGNING_REQUEST,
         "api.scheduling.v1.PriorityClass" => cluster::PRIORITY_CLASS,
         "api.rbac.v1.Role" => rbac::ROLE,
@@ -59,7 +80,6 @@ fn remove(value: &mut Value, field: &str) {
 }
 
 /// Adds a finalizer when it is not there.
-#[allow(dead_code)]
 fn add_finalizer(object: &mut Value, finalizer: &str) {
     if !items(object, "/metadata/finalizers").iter().any(|f| f == finalizer) {
         push(&mut object["metadata"]["finalizers"], finalizer.into());

@@ -1,5 +1,7 @@
 //! Conditional defaults of the core group.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{Fields, absent, child, items, set, text};
@@ -28,6 +30,26 @@ pub(super) fn pod(map: &mut Fields) {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The old name of the service account follows the new one.
+pub(super) fn pod_spec(map: &mut Fields) {
+    let (new, old) = (text(map, "serviceAccountName").to_string(), text(map, "serviceAccount").to_string());
+    let name = if new.is_empty() { old } else { new };
+    if !name.is_empty() {
+        map.insert("serviceAccountName".into(), name.clone().into());
+        map.insert("serviceAccount".into(), name.into());
+    }
+}
+
+/// What is written in plain text goes over what is written in base64.
+pub(super) fn secret(map: &mut Fields) {
+    let Some(Value::Object(plain)) = map.remove("stringData") else { return };
+    if let Some(data) = child(map, "data") {
+        for (key, value) in plain {
+            data.insert(key, STANDARD.encode(value.as_str().unwrap_or("")).into());
         }
     }
 }

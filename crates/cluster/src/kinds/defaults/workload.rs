@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, child, set, text};
+use super::{Fields, child, items, set, text};
 
 pub(super) fn replication_controller(map: &mut Fields) {
     let labels = map.get("spec").and_then(|s| s.pointer("/template/metadata/labels")).cloned();
@@ -46,7 +46,14 @@ pub(super) fn stateful_set_strategy(map: &mut Fields) {
     }
     if let Some(update) = map.get_mut("rollingUpdate").and_then(Value::as_object_mut) {
         set(update, "partition", 0);
-        set(update, "maxUnavailable", 1);
+    }
+}
+
+/// Claims in a template say what they are.
+pub(super) fn claim_templates(map: &mut Fields) {
+    for claim in items(map, "volumeClaimTemplates") {
+        set(claim, "apiVersion", "v1");
+        set(claim, "kind", "PersistentVolumeClaim");
     }
 }
 

@@ -1,0 +1,124 @@
+//! Checks that many kinds share.
+
+use serde_json::Value;
+use switchboard_object::field::FieldError;
+use switchboard_object::name;
+
+use crate::metadata;
+
+/// The text of a field, or nothing.
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or("")
+}
+
+/// The items of a list, or none.
+pub(super) fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A field, or null.
+pub(super) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
+    value.pointer(pointer).unwrap_or(&Value::Null)
+}
+
+/// The number of a field, or zero.
+pub(super) fn int(value: &Value, pointer: &str) -> i64 {
+    value.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// `must be greater than or equal to 0`.
+pub(super) fn nonnegative(value: &Value, path: impl Into<String>) -> Option<FieldError> {
+    let number = value.as_i64()?;
+    (number < 0).then(|| FieldError::invalid(path, number, "must be greater than or equal to 0"))
+}
+
+/// One error for each message of a name check.
+pub(super) fn each(messages: Vec<String>, path: &str, value: &str) -> Vec<FieldError> {
+    messages.into_iter().map(|m| FieldError::invalid(path, value, m)).collect()
+}
+
+/// A label selector; null selects nothing and is fine here.
+pub(super) fn selector(selector: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = metadata::labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
+    for (index, requirement) in items(selector, "/matchExpressions").iter().enumerate() {
+        errors.extend(self::requirement(requirement, &format!("{path}.matchExpressions[{index}]")));
+    }
+    errors
+}
+
+fn requirement(requirement: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let values = items(requirement, "/values");
+    match text(requirement, "/operator") {
+        "In" | "NotIn" => {
+            if values.is_empty() {
+                let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                errors.push(FieldError::required(format!("{path}.values"), detail));
+            }
+        }
+        "Exists" | "DoesNotExist" => {
+            if !values.is_empty() {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                errors.push(FieldError::forbidden(format!("{path}.values"), detail));
+            }
+        }
+        other => {
+            errors.push(FieldError::invalid(format!("{path}.operator"), other, "not a valid selector operator"));
+        }
+    }
+    errors.extend(metadata::label_name(text(requirement, "/key"), &format!("{path}.key")));
+    for (index, value) in values.iter().filter_map(Value::as_str).enumerate() {
+        errors.extend(each(name::label_value(value), &format!("{path}.values[{index}]"), value));
+    }
+    errors
+}
+
+/// Whether a label selector is there and selects everything.
+pub(super) fn is_empty_selector(selector: &Value) -> bool {
+    items(selector, "/matchExpressions").is_empty()
+        && selector["matchLabels"].as_object().is_none_or(serde_json::Map::is_empty)
+}
+
+/// Whether `labels` match a label selector.
+pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
+    let label = |key: &str| labels.get(key).and_then(Value::as_str);
+    let pairs = selector["matchLabels"].as_object().into_iter().flatten();
+    pairs.into_iter().all(|(k, v)| label(k).is_some() && label(k) == v.as_str())
+        && items(selector, "/matchExpressions").iter().all(|r| {
+            let found = label(text(r, "/key"));
+            let listed = items(r, "/values").iter().any(|v| found.is_some() && v.as_str() == found);
+            match text(r, "/operator") {
+                "In" => listed,
+                "NotIn" => !listed,
+                "Exists" => found.is_some(),
+                _ => found.is_none(),
+            }
+        })
+}
+
+/// A number, or a percentage where one is allowed.
+pub(super) fn nonnegative_int_or_percent(value: &Value, path: &str) -> Vec<FieldError> {
+    match value {
+        Value::String(text) => each(name::percent(text), path, text),
+        Value::Number(_) => nonnegative(value, path).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A percentage of at most a hundred.
+pub(super) fn at_most_hundred_percent(value: &Value, path: &str) -> Option<FieldError> {
+    let text = value.as_str()?;
+    let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
+    (percent > 100).then(|| FieldError::invalid(path, text, "must not be greater than 100%"))
+}
+
+/// A port by number or by name.
+pub(super) fn port_or_name(port: &Value, path: &str) -> Vec<FieldError> {
+    match port {
+        Value::String(text) => each(name::port_name(text), path, text),
+        _ => {
+            let number = port.as_i64().unwrap_or(0);
+            name::port_number(number).into_iter().map(|m| FieldError::invalid(path, number, m)).collect()
+        }
+    }
+}

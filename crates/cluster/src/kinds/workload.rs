@@ -1,0 +1,386 @@
+//! What is wrong with workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers.
+
+use serde_json::Value;
+use switchboard_object::field::FieldError;
+use switchboard_object::name;
+
+use super::check::{
+    at, at_most_hundred_percent, each, int, is_empty_selector, items, matches, nonnegative, nonnegative_int_or_percent,
+    selector, text,
+};
+use super::{internal, podspec, storage};
+use crate::metadata;
+
+/// A Deployment.
+pub(super) fn deployment(object: &Value) -> Vec<FieldError> {
+    let spec = &object["spec"];
+    let mut errors: Vec<FieldError> = nonnegative(&spec["replicas"], "spec.replicas").into_iter().collect();
+    errors.extend(own_selector(spec, "deployment"));
+    errors.extend(replicated_template(spec));
+    errors.extend(deployment_strategy(&spec["strategy"]));
+    for field in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
+        errors.extend(nonnegative(&spec[field], format!("spec.{field}")));
+    }
+    if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64()
+        && deadline <= int(spec, "/minReadySeconds")
+    {
+        let detail = "must be greater than minReadySeconds";
+        errors.push(FieldError::invalid("spec.progressDeadlineSeconds", deadline, detail));
+    }
+    errors
+}
+
+/// An update of a Deployment.
+pub(super) fn deployment_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = deployment(new);
+    errors.extend(fixed_selector(new, old));
+    errors
+}
+
+/// A write to a Deployment's status.
+pub(super) fn deployment_status(new: &Value, old: &Value) -> Vec<FieldError> {
+    let status = &new["status"];
+    let counts = ["updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"];
+    let mut errors: Vec<FieldError> =
+        nonnegative(&status["observedGeneration"], "status.observedGeneration").into_iter().collect();
+    errors.extend(nonnegative(&status["replicas"], "status.replicas"));
+    for field in counts.into_iter().chain(["terminatingReplicas", "collisionCount"]) {
+        errors.extend(nonnegative(&status[field], format!("status.{field}")));
+    }
+    errors.extend(counted(status, &counts[..3]));
+    errors.extend(collisions(new, old));
+    errors
+}
+
+fn counted(status: &Value, fields: &[&str]) -> Vec<FieldError> {
+    let count = |field: &str| int(status, &format!("/{field}"));
+    let mut errors = Vec::new();
+    for field in fields.iter().filter(|f| count(f) > count("replicas")) {
+        let detail = "cannot be greater than status.replicas";
+        errors.push(FieldError::invalid(format!("status.{field}"), count(field), detail));
+    }
+    if count("availableReplicas") > count("readyReplicas") {
+        let detail = "cannot be greater than readyReplicas";
+        errors.push(FieldError::invalid("status.availableReplicas", count("availableReplicas"), detail));
+    }
+    errors
+}
+
+fn collisions(new: &Value, old: &Value) -> Option<FieldError> {
+    let count = |v: &Value| at(v, "/status/collisionCount").as_i64();
+    let (is, was) = (count(new), count(old));
+    let detail = "cannot be decremented";
+    (is.is_some_and(|is| was.is_some_and(|was| is < was)))
+        .then(|| FieldError::invalid("status.collisionCount", is.unwrap_or(0), detail))
+}
+
+fn own_selector(spec: &Value, kind: &str) -> Vec<FieldError> {
+    if !spec["selector"].is_object() {
+        return vec![FieldError::required("spec.selector", "")];
+    }
+    let mut errors = selector(&spec["selector"], "spec.selector");
+    if is_empty_selector(&spec["selector"]) {
+        let detail = format!("empty selector is invalid for {kind}");
+        errors.push(internal::invalid("spec.selector", "LabelSelector", &spec["selector"], &detail));
+    }
+    errors
+}
+
+fn fixed_selector(new: &Value, old: &Value) -> Option<FieldError> {
+    let of = |v: &Value| v["spec"]["selector"].clone();
+    (of(new) != of(old)).then(|| internal::invalid("spec.selector", "LabelSelector", &of(new), metadata::IMMUTABLE))
+}
+
+fn mismatch(spec: &Value) -> Option<FieldError> {
+    let labels = at(spec, "/template/metadata/labels");
+    let detail = "`selector` does not match template `labels`";
+    let selects = spec["selector"].is_object() && !is_empty_selector(&spec["selector"]);
+    (selects && !matches(&spec["selector"], labels))
+        .then(|| FieldError::invalid("spec.template.metadata.labels", labels.clone(), detail))
+}
+
+/// A template whose pods are replaced when they end.
+fn replicated_template(spec: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = mismatch(spec).into_iter().collect();
+    errors.extend(podspec::template(&spec["template"], "spec.template"));
+    errors.extend(restarting(spec, "ReplicaSet"));
+    errors
+}
+
+fn restarting(spec: &Value, kind: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let policy = text(spec, "/template/spec/restartPolicy");
+    if policy != "Always" {
+        errors.push(FieldError::not_supported("spec.template.spec.restartPolicy", policy, &["Always"]));
+    }
+    if !at(spec, "/template/spec/activeDeadlineSeconds").is_null() {
+        let detail = format!("activeDeadlineSeconds in {kind} is not Supported");
+        errors.push(FieldError::forbidden("spec.template.spec.activeDeadlineSeconds", detail));
+    }
+    errors
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim_end_matches('%').parse::<i64>() == Ok(0),
+        _ => value.as_i64().unwrap_or(0) == 0,
+    }
+}
+
+fn deployment_strategy(strategy: &Value) -> Vec<FieldError> {
+    let path = "spec.strategy";
+    let update = &strategy["rollingUpdate"];
+    match text(strategy, "/type") {
+        "Recreate" if update.is_object() => {
+            let detail = "may not be specified when strategy `type` is 'Recreate'";
+            vec![FieldError::forbidden(format!("{path}.rollingUpdate"), detail)]
+        }
+        "Recreate" => Vec::new(),
+        "RollingUpdate" => {
+            let path = format!("{path}.rollingUpdate");
+            let (unavailable, surge) = (&update["maxUnavailable"], &update["maxSurge"]);
+            let mut errors = nonnegative_int_or_percent(unavailable, &format!("{path}.maxUnavailable"));
+            errors.extend(nonnegative_int_or_percent(surge, &format!("{path}.maxSurge")));
+            if is_zero(unavailable) && is_zero(surge) {
+                let detail = "may not be 0 when `maxSurge` is 0";
+                errors.push(FieldError::invalid(format!("{path}.maxUnavailable"), unavailable.clone(), detail));
+            }
+            errors.extend(at_most_hundred_percent(unavailable, &format!("{path}.maxUnavailable")));
+            errors
+        }
+        _ => vec![internal::not_supported(path, "apps.DeploymentStrategy", strategy, &["Recreate", "RollingUpdate"])],
+    }
+}
+
+/// A ReplicaSet.
+pub(super) fn replica_set(object: &Value) -> Vec<FieldError> {
+    let spec = &object["spec"];
+    let mut errors: Vec<FieldError> = nonnegative(&spec["replicas"], "spec.replicas").into_iter().collect();
+    errors.extend(nonnegative(&spec["minReadySeconds"], "spec.minReadySeconds"));
+    errors.extend(own_selector(spec, "deployment"));
+    errors.extend(replicated_template(spec));
+    errors
+}
+
+/// An update of a ReplicaSet.
+pub(super) fn replica_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = replica_set(new);
+    errors.extend(fixed_selector(new, old));
+    errors
+}
+
+/// A write to a ReplicaSet's status.
+pub(super) fn replica_set_status(new: &Value, _old: &Value) -> Vec<FieldError> {
+    let status = &new["status"];
+    let mut errors = Vec::new();
+    for field in ["replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"] {
+        errors.extend(nonnegative(&status[field], format!("status.{field}")));
+    }
+    errors.extend(counted(status, &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"]));
+    errors
+}
+
+/// A ReplicationController.
+pub(super) fn replication_controller(object: &Value) -> Vec<FieldError> {
+    let spec = &object["spec"];
+    let mut errors: Vec<FieldError> =
+        nonnegative(&spec["minReadySeconds"], "spec.minReadySeconds").into_iter().collect();
+    let chosen = spec["selector"].as_object().filter(|s| !s.is_empty());
+    if chosen.is_none() {
+        errors.push(FieldError::required("spec.selector", ""));
+    }
+    errors.extend(nonnegative(&spec["replicas"], "spec.replicas"));
+    if !spec["template"].is_object() {
+        errors.push(FieldError::required("spec.template", ""));
+        return errors;
+    }
+    let labels = at(spec, "/template/metadata/labels");
+    if chosen.is_some_and(|s| s.iter().any(|(k, v)| labels.get(k) != Some(v))) {
+        let detail = "`selector` does not match template `labels`";
+        errors.push(FieldError::invalid("spec.template.metadata.labels", labels.clone(), detail));
+    }
+    errors.extend(podspec::template(&spec["template"], "spec.template"));
+    errors.extend(restarting(spec, "ReplicationController"));
+    errors
+}
+
+/// A DaemonSet.
+pub(super) fn daemon_set(object: &Value) -> Vec<FieldError> {
+    let spec = &object["spec"];
+    let mut errors = selector(&spec["selector"], "spec.selector");
+    let labels = at(spec, "/template/metadata/labels");
+    if !spec["selector"].is_object() || !matches(&spec["selector"], labels) {
+        let detail = "`selector` does not match template `labels`";
+        errors.push(FieldError::invalid("spec.template.metadata.labels", labels.clone(), detail));
+    }
+    if spec["selector"].is_object() && is_empty_selector(&spec["selector"]) {
+        let detail = "empty selector is invalid for daemonset";
+        errors.push(internal::invalid("spec.selector", "LabelSelector", &spec["selector"], detail));
+    }
+    errors.extend(podspec::template(&spec["template"], "spec.template"));
+    errors.extend(restarting(spec, "DaemonSet"));
+    errors.extend(nonnegative(&spec["minReadySeconds"], "spec.minReadySeconds"));
+    errors.extend(daemon_strategy(&spec["updateStrategy"]));
+    errors.extend(nonnegative(&spec["revisionHistoryLimit"], "spec.revisionHistoryLimit"));
+    errors
+}
+
+fn daemon_strategy(strategy: &Value) -> Vec<FieldError> {
+    let (path, update) = ("spec.updateStrategy.rollingUpdate", &strategy["rollingUpdate"]);
+    match text(strategy, "/type") {
+        "OnDelete" => Vec::new(),
+        "RollingUpdate" => {
+            let (unavailable, surge) = (&update["maxUnavailable"], &update["maxSurge"]);
+            let mut errors = nonnegative_int_or_percent(unavailable, &format!("{path}.maxUnavailable"));
+            errors.extend(nonnegative_int_or_percent(surge, &format!("{path}.maxSurge")));
+            errors.extend(at_most_hundred_percent(unavailable, &format!("{path}.maxUnavailable")));
+            errors.extend(at_most_hundred_percent(surge, &format!("{path}.maxSurge")));
+            match (is_zero(unavailable), is_zero(surge)) {
+                (false, false) => {
+                    let detail = "may not be set when maxUnavailable is non-zero";
+                    errors.push(FieldError::invalid(format!("{path}.maxSurge"), surge.clone(), detail));
+                }
+                (true, true) => {
+                    let detail = "cannot be 0 when maxSurge is 0";
+                    errors.push(FieldError::required(format!("{path}.maxUnavailable"), detail));
+                }
+                _ => {}
+            }
+            errors
+        }
+        _ => {
+            let known = ["RollingUpdate", "OnDelete"];
+            vec![internal::not_supported("spec.updateStrategy", "apps.DaemonSetUpdateStrategy", strategy, &known)]
+        }
+    }
+}
+
+/// An update of a DaemonSet.
+pub(super) fn daemon_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = fixed_selector(new, old).into_iter().collect();
+    errors.extend(daemon_set(new));
+    errors
+}
+
+/// A StatefulSet.
+pub(super) fn stateful_set(object: &Value) -> Vec<FieldError> {
+    stateful_spec(&object["spec"], true)
+}
+
+fn stateful_spec(spec: &Value, new: bool) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let management = text(spec, "/podManagementPolicy");
+    if !matches!(management, "OrderedReady" | "Parallel") {
+        let detail = "must be 'OrderedReady' or 'Parallel'";
+        errors.push(FieldError::invalid("spec.podManagementPolicy", management, detail));
+    }
+    errors.extend(stateful_strategy(&spec["updateStrategy"]));
+    for field in ["whenDeleted", "whenScaled"] {
+        let policy = text(spec, &format!("/persistentVolumeClaimRetentionPolicy/{field}"));
+        if !matches!(policy, "Retain" | "Delete") {
+            let path = format!("spec.persistentVolumeClaimRetentionPolicy.{field}");
+            errors.push(FieldError::not_supported(path, policy, &["Retain", "Delete"]));
+        }
+    }
+    if new {
+        for (index, claim) in items(spec, "/volumeClaimTemplates").iter().enumerate() {
+            errors.extend(storage::claim_spec(&claim["spec"], &format!("spec.volumeClaimTemplates[{index}].spec")));
+        }
+    }
+    errors.extend(nonnegative(&spec["replicas"], "spec.replicas"));
+    errors.extend(nonnegative(&spec["minReadySeconds"], "spec.minReadySeconds"));
+    errors.extend(nonnegative(at(spec, "/ordinals/start"), "spec.ordinals.start"));
+    let service = text(spec, "/serviceName");
+    if new && !service.is_empty() {
+        errors.extend(each(name::dns1123_label(service), "spec.serviceName", service));
+    }
+    errors.extend(own_selector(spec, "statefulset"));
+    errors.extend(mismatch(spec));
+    errors.extend(podspec::template(&with_claims(spec), "spec.template"));
+    let meta = at(spec, "/template/metadata");
+    errors.extend(metadata::labels(&meta["labels"], "spec.template.labels"));
+    errors.extend(metadata::annotations(&meta["annotations"], "spec.template.annotations"));
+    errors.extend(restarting(spec, "StatefulSet"));
+    errors
+}
+
+/// The template as its pods will have it: a volume for each claim, names set by the controller.
+fn with_claims(spec: &Value) -> Value {
+    let mut template = spec["template"].clone();
+    let names: Vec<&str> = items(spec, "/volumeClaimTemplates").iter().map(|c| text(c, "/metadata/name")).collect();
+    let claim = |n: &&str| serde_json::json!({"name": n, "persistentVolumeClaim": {"claimName": n}});
+    let mut volumes: Vec<Value> = names.iter().map(claim).collect();
+    let own = items(spec, "/template/spec/volumes").iter().filter(|v| !names.contains(&text(v, "/name")));
+    volumes.extend(own.cloned());
+    if let Some(map) = template.get_mut("spec").and_then(Value::as_object_mut) {
+        map.remove("subdomain");
+        map.remove("hostname");
+        map.insert("volumes".into(), volumes.into());
+    }
+    template
+}
+
+fn stateful_strategy(strategy: &Value) -> Vec<FieldError> {
+    let (path, update) = ("spec.updateStrategy.rollingUpdate", &strategy["rollingUpdate"]);
+    match text(strategy, "/type") {
+        "OnDelete" if update.is_object() => {
+            let detail = "only allowed for updateStrategy 'RollingUpdate'";
+            vec![internal::invalid(path, "apps.RollingUpdateStatefulSetStrategy", update, detail)]
+        }
+        "OnDelete" => Vec::new(),
+        "RollingUpdate" => {
+            let mut errors: Vec<FieldError> =
+                nonnegative(&update["partition"], format!("{path}.partition")).into_iter().collect();
+            let unavailable = &update["maxUnavailable"];
+            if !unavailable.is_null() {
+                let path = format!("{path}.maxUnavailable");
+                errors.extend(nonnegative_int_or_percent(unavailable, &path));
+                if is_zero(unavailable) {
+                    errors.push(FieldError::invalid(path.clone(), unavailable.clone(), "cannot be 0"));
+                }
+                errors.extend(at_most_hundred_percent(unavailable, &path));
+            }
+            errors
+        }
+        _ => {
+            let detail = "must be 'RollingUpdate' or 'OnDelete'";
+            vec![internal::invalid("spec.updateStrategy", "apps.StatefulSetUpdateStrategy", strategy, detail)]
+        }
+    }
+}
+
+/// An update of a StatefulSet.
+pub(super) fn stateful_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    const FREE: [&str; 7] = [
+        "replicas",
+        "template",
+        "updateStrategy",
+        "minReadySeconds",
+        "ordinals",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+    ];
+    let mut errors = stateful_spec(&new["spec"], false);
+    let fixed = |v: &Value| {
+        let mut spec = v["spec"].clone();
+        spec.as_object_mut().into_iter().for_each(|m| m.retain(|k, _| !FREE.contains(&k.as_str())));
+        spec
+    };
+    if fixed(new) != fixed(old) {
+        errors.push(FieldError::forbidden("spec", "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"));
+    }
+    errors
+}
+
+/// A write to a StatefulSet's status.
+pub(super) fn stateful_set_status(new: &Value, old: &Value) -> Vec<FieldError> {
+    let status = &new["status"];
+    let fields = ["replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
+    let mut errors = Vec::new();
+    for field in fields.into_iter().chain(["observedGeneration", "collisionCount"]) {
+        errors.extend(nonnegative(&status[field], format!("status.{field}")));
+    }
+    errors.extend(counted(status, &fields[1..]));
+    errors.extend(collisions(new, old));
+    errors
+}
