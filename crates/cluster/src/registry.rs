@@ -7,6 +7,7 @@
 //! A registry never changes. A CRD's change makes the next one, which shares all groups but the changed one.
 
 mod builtin;
+mod custom;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use crate::resource::Resource;
 
+pub use custom::from_definition;
 pub use order::compare_versions;
 
 /// All resources served at one time.

@@ -1,0 +1,110 @@
+//! Resources from a CustomResourceDefinition.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use switchboard_object::Value;
+use switchboard_object::kind::GroupVersionKind;
+
+use crate::resource::{Column, Custom, LazyShape, Resource, Scale, Subresource};
+
+/// Verbs of custom resources, in upstream's order.
+const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/// Verbs of their subresources.
+const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
+
+/// What a CRD serves: one resource per served version, none when it says too little to serve anything.
+///
+/// Names are those the CRD asks for; whether it gets them is decided before. Schemas are kept as bytes until used.
+pub fn from_definition(crd: &Value) -> Vec<Arc<Resource>> {
+    let spec = &crd["spec"];
+    let (Some(group), Some(kind)) = (spec["group"].as_str(), spec["names"]["kind"].as_str()) else { return Vec::new() };
+    let storage = versions(spec).find(|v| v["storage"] == true).map_or("", |v| text(v, "name"));
+    let definition = Bytes::from(serde_json::to_vec(crd).expect("a value is encodable"));
+    let served = versions(spec).filter(|v| v["served"] == true);
+    served.map(|version| Arc::new(resource(spec, group, kind, version, storage, &definition))).collect()
+}
+
+fn resource(spec: &Value, group: &str, kind: &str, version: &Value, storage: &str, definition: &Bytes) -> Resource {
+    let names = &spec["names"];
+    let own = GroupVersionKind::new(group, text(version, "name"), kind);
+    let custom = custom(group, version, storage, spec);
+    let or = |key: &str, otherwise: String| names[key].as_str().map_or(otherwise, str::to_string).into();
+    Resource {
+        plural: text(names, "plural").into(),
+        singular: or("singular", kind.to_lowercase()),
+        list_kind: or("listKind", format!("{kind}List")),
+        short_names: strings(&names["shortNames"]),
+        categories: strings(&names["categories"]),
+        namespaced: spec["scope"] != "Cluster",
+        verbs: VERBS.map(Into::into).to_vec(),
+        subresources: subresources(&own, &custom),
+        shape: LazyShape::custom(definition.clone(), own.version.as_str().into()),
+        custom: Some(Arc::new(custom)),
+        kind: own,
+    }
+}
+
+fn custom(group: &str, version: &Value, storage: &str, spec: &Value) -> Custom {
+    let name = text(version, "name");
+    let deprecation = (version["deprecated"] == true).then(|| {
+        let kind = text(&spec["names"], "kind");
+        let stated = version["deprecationWarning"].as_str();
+        stated.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_string).into()
+    });
+    Custom {
+        storage_version: storage.into(),
+        columns: list(&version["additionalPrinterColumns"]).map(column).collect(),
+        selectable_fields: list(&version["selectableFields"]).map(|f| text(f, "jsonPath").into()).collect(),
+        scale: version["subresources"].get("scale").map(scale),
+        status: version["subresources"].get("status").is_some(),
+        preserve_unknown: spec["preserveUnknownFields"] == true,
+        deprecation,
+    }
+}
+
+fn column(column: &Value) -> Column {
+    Column {
+        name: text(column, "name").into(),
+        kind: text(column, "type").into(),
+        format: text(column, "format").into(),
+        description: text(column, "description").into(),
+        priority: column["priority"].as_i64().unwrap_or_default() as i32,
+        path: text(column, "jsonPath").into(),
+    }
+}
+
+fn scale(scale: &Value) -> Scale {
+    Scale {
+        spec_replicas: text(scale, "specReplicasPath").into(),
+        status_replicas: text(scale, "statusReplicasPath").into(),
+        label_selector: scale["labelSelectorPath"].as_str().filter(|p| !p.is_empty()).map(Into::into),
+    }
+}
+
+fn subresources(own: &GroupVersionKind, custom: &Custom) -> Vec<Subresource> {
+    let verbs = || SUBRESOURCE_VERBS.map(Into::into).to_vec();
+    let status = custom.status.then(|| Subresource { name: "status".into(), kind: own.clone(), verbs: verbs() });
+    let scale = custom.scale.as_ref().map(|_| Subresource {
+        name: "scale".into(),
+        kind: GroupVersionKind::new("autoscaling", "v1", "Scale"),
+        verbs: verbs(),
+    });
+    status.into_iter().chain(scale).collect()
+}
+
+fn versions(spec: &Value) -> impl Iterator<Item = &Value> {
+    list(&spec["versions"])
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn strings(value: &Value) -> Vec<Arc<str>> {
+    list(value).filter_map(Value::as_str).map(Into::into).collect()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
