@@ -19,6 +19,7 @@ pub mod real;
 pub mod run;
 pub mod suite;
 pub mod target;
+pub mod tool;
 
 pub mod history;
 pub mod random;

@@ -1,0 +1,106 @@
+//! Command-line clients (kubectl, helm) as tests run them: their own home, one kubeconfig, one namespace.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::real;
+
+/// Runs one program against one server.
+#[derive(Debug)]
+pub struct Tool {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    /// The namespace given to every run.
+    pub namespace: String,
+    home: tempfile::TempDir,
+}
+
+/// What a run left behind.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// Exit code.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// The directory that `real/build` filled.
+fn programs() -> PathBuf {
+    let output = Command::new(real::workspace().join("real/build")).output().expect("real/build can be run");
+    assert!(output.status.success(), "real/build: {}", String::from_utf8_lossy(&output.stderr));
+    PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
+}
+
+impl Tool {
+    /// `name` of `real/build`, talking to the server of `kubeconfig`.
+    pub fn new(name: &str, kubeconfig: &Path, namespace: &str) -> Tool {
+        Tool {
+            program: programs().join(name),
+            kubeconfig: kubeconfig.to_path_buf(),
+            namespace: namespace.to_string(),
+            home: tempfile::tempdir().expect("a temporary directory can be made"),
+        }
+    }
+
+    /// A command that is not started yet, for runs that go on.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(arguments)
+            .args(["--namespace", &self.namespace])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home.path())
+            .env("KUBECONFIG", &self.kubeconfig)
+            .current_dir(real::workspace());
+        command
+    }
+
+    /// Runs with `input` on standard input.
+    pub fn feed(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program can be started");
+        let mut stdin = child.stdin.take().expect("standard input is a pipe");
+        stdin.write_all(input.as_bytes()).expect("the program reads its input");
+        drop(stdin);
+        ran(child.wait_with_output().expect("the program ends"))
+    }
+
+    /// Runs without input.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.feed(arguments, "")
+    }
+
+    /// Runs and gives standard output; a failure is told with everything the program said.
+    #[track_caller]
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        self.run(arguments).succeeded(arguments)
+    }
+
+    /// As [`Tool::ok`], with input.
+    #[track_caller]
+    pub fn ok_with(&self, arguments: &[&str], input: &str) -> String {
+        self.feed(arguments, input).succeeded(arguments)
+    }
+}
+
+impl Ran {
+    /// Standard output of a run that must succeed.
+    #[track_caller]
+    pub fn succeeded(self, arguments: &[&str]) -> String {
+        assert_eq!(self.code, 0, "{}\n{}{}", arguments.join(" "), self.out, self.err);
+        self.out
+    }
+}
+
+fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
