@@ -7,6 +7,7 @@ mod bootstrap;
 pub mod client;
 pub mod discovery;
 pub mod kinds;
+pub mod listener;
 pub mod metadata;
 pub mod openapi;
 pub mod registry;

@@ -63,8 +63,30 @@ impl Cluster {
         let inner =
             Arc::new(Inner { store, ambient, logical: RwLock::default(), stop, gate, address: OnceLock::new() });
         let cluster = Self { inner };
+        for name in cluster.stored_names() {
+            cluster.logical(&name).await;
+        }
         cluster.logical(crate::request::DEFAULT_CLUSTER).await;
         cluster
+    }
+
+    /// The logical clusters that have objects in the store.
+    fn stored_names(&self) -> Vec<String> {
+        let (mut names, mut after) = (Vec::<String>::new(), None);
+        while let Some((key, _)) =
+            self.inner.store.list("", after.as_deref(), 1, None).ok().and_then(|p| p.records.into_iter().next())
+        {
+            let name = key.cluster().to_string();
+            // Behind everything of this cluster.
+            after = Some(format!("{name}/\u{10FFFF}"));
+            names.push(name);
+        }
+        names
+    }
+
+    /// The names of all logical clusters.
+    pub fn logical_names(&self) -> Vec<Arc<str>> {
+        self.inner.logical.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
     /// The logical cluster of that name; it is made when there is none yet.
