@@ -1,4 +1,5 @@
-//! The store alone against the disk's own limit: durable creates with 1 and 64 writers, and what a flush costs without a store.
+//! The store alone against the disk's own limit: durable creates with 1 and 64 writers, and what a flush costs without a store;
+//! then what reading costs: a list of 10,000 and a change told to 1,000 watchers.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,32 +7,39 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use switchboard_cluster::store::{Bounds, Expect, Key, Store};
+use tokio::runtime::Runtime;
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 const OBJECT_BYTES: usize = 2_000;
 const FLUSHES: u32 = 500;
 const ROUNDS: usize = 3;
+const PREFIX: &str = "root/configmaps/";
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Failed> {
     let base = std::env::var_os("BENCH_DIR").map_or_else(std::env::temp_dir, Into::into);
     let dir = tempfile::tempdir_in(base)?;
-    println!(
-        "{:>5} {:>14} {:>22} {:>22} {:>22}",
-        "round", "flush", "create, 1 writer", "create, 64 writers", "create, in memory"
-    );
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
     for round in 1..=ROUNDS {
-        let floor = flush(dir.path())?;
-        let one =
-            creates(&Store::open(&dir.path().join(format!("one-{round}")), Bounds::default())?, 1, FLUSHES as usize)?;
-        let many = creates(&Store::open(&dir.path().join(format!("many-{round}")), Bounds::default())?, 64, 200)?;
-        let memory = creates(&Store::in_memory(Bounds::default()), 64, 200)?;
-        let row = |each: Duration| format!("{each:.1?} ({:.0}/s)", 1.0 / each.as_secs_f64());
-        println!("{round:>5} {floor:>14.1?} {:>22} {:>22} {:>22}", row(one), row(many), row(memory));
+        let durable = |name: &str| Store::open(&dir.path().join(format!("{name}-{round}")), Bounds::default());
+        let memory = Store::in_memory(Bounds::default());
+        println!("round {round}");
+        show("append and flush a file", flush(dir.path())?);
+        show("durable create, 1 writer", creates(&runtime, &durable("one")?, 1, FLUSHES as usize)?);
+        show("durable create, 64 writers", creates(&runtime, &durable("many")?, 64, 200)?);
+        show("create in memory, 64 writers", creates(&runtime, &memory, 64, 200)?);
+        show("list of 10,000", list(&memory)?);
+        show("a change told to 1,000 watchers", fan_out(&runtime, &memory, 1_000)?);
     }
     Ok(())
 }
 
+fn show(what: &str, each: Duration) {
+    println!("  {what:<32} {:>10} {:>12.0}/s", format!("{each:.1?}"), 1.0 / each.as_secs_f64());
+}
+
 /// Appending an object's bytes to a file and flushing it.
-fn flush(dir: &Path) -> std::io::Result<Duration> {
+fn flush(dir: &Path) -> Result<Duration, Failed> {
     let mut file = std::fs::File::create(dir.join("floor"))?;
     let bytes = vec![b'x'; OBJECT_BYTES];
     let start = Instant::now();
@@ -43,24 +51,60 @@ fn flush(dir: &Path) -> std::io::Result<Duration> {
 }
 
 /// Time per create.
-fn creates(store: &Store, writers: usize, each: usize) -> Result<Duration, Box<dyn std::error::Error>> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
+fn creates(runtime: &Runtime, store: &Store, writers: usize, each: usize) -> Result<Duration, Failed> {
     let body = Bytes::from(vec![b'x'; OBJECT_BYTES]);
     let start = Instant::now();
-    let tasks: Vec<_> = (0..writers)
-        .map(|writer| {
-            let (store, body) = (store.clone(), body.clone());
-            runtime.spawn(async move {
-                for step in 0..each {
-                    let key = Key::new("root", "configmaps", "bench", &format!("w{writer}-{step}"));
-                    store.put(key, Expect::Absent, |_| body.clone()).await?;
-                }
-                Ok::<_, switchboard_cluster::store::WriteError>(())
-            })
+    let tasks = (0..writers).map(|writer| {
+        let (store, body) = (store.clone(), body.clone());
+        runtime.spawn(async move {
+            for step in 0..each {
+                let key = Key::new("root", "configmaps", "bench", &format!("w{writer}-{step}"));
+                store.put(key, Expect::Absent, |_| body.clone()).await?;
+            }
+            Ok::<_, switchboard_cluster::store::WriteError>(())
         })
-        .collect();
-    for task in tasks {
+    });
+    for task in tasks.collect::<Vec<_>>() {
         runtime.block_on(task)??;
     }
     Ok(start.elapsed() / u32::try_from(writers * each)?)
+}
+
+fn list(store: &Store) -> Result<Duration, Failed> {
+    const LISTS: u32 = 20;
+    let start = Instant::now();
+    for _ in 0..LISTS {
+        let page = store.list(PREFIX, None, 10_000, None)?;
+        assert_eq!(page.records.len(), 10_000, "the creates before made enough");
+    }
+    Ok(start.elapsed() / LISTS)
+}
+
+/// From the start of a write until every watcher has it.
+fn fan_out(runtime: &Runtime, store: &Store, watchers: usize) -> Result<Duration, Failed> {
+    const CHANGES: u32 = 50;
+    let (told, mut tellings) = tokio::sync::mpsc::unbounded_channel();
+    for _ in 0..watchers {
+        let (mut watch, told) = (store.watch(PREFIX, store.revision())?, told.clone());
+        runtime.spawn(async move {
+            while let Ok(batch) = watch.next().await {
+                if told.send(batch.changes.len()).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    let start = Instant::now();
+    for step in 0..CHANGES {
+        runtime.block_on(async {
+            let key = Key::new("root", "configmaps", "bench", &format!("told-{step}"));
+            store.put(key, Expect::Absent, |_| Bytes::from_static(b"{}")).await?;
+            let mut missing = watchers;
+            while missing > 0 {
+                missing -= tellings.recv().await.ok_or("the watches ended")?;
+            }
+            Ok::<_, Failed>(())
+        })?;
+    }
+    Ok(start.elapsed() / CHANGES)
 }
