@@ -20,6 +20,23 @@ pub(crate) fn value(value: &Value) -> String {
     }
 }
 
+/// Go's `%#v` of a value that go-yaml decoded.
+pub(crate) fn syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_string(),
+        Value::String(text) => crate::quote::quote(text),
+        Value::Array(list) => {
+            format!("[]interface {{}}{{{}}}", list.iter().map(syntax).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(map) => {
+            let pairs: Vec<String> =
+                map.iter().map(|(k, v)| format!("{}:{}", crate::quote::quote(k), syntax(v))).collect();
+            format!("map[interface {{}}]interface {{}}{{{}}}", pairs.join(", "))
+        }
+        other => self::value(other),
+    }
+}
+
 /// Go's `%T` of a decoded JSON value.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
@@ -45,26 +62,36 @@ pub(crate) fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// Go's `%v` of a float: the shortest digits, in scientific form from 1e21 on and below 1e-4.
+/// Go's `%v` of a float: the shortest digits, in scientific form from 1e6 on and below 1e-4.
 pub(crate) fn float(float: f64) -> String {
-    shortest(float, -4)
+    shortest(format!("{float:e}"), format!("{float}"), -4, 6)
+}
+
+/// The same for 32 bits, which is what keys of a YAML map are printed with.
+pub(crate) fn short_float(float: f64) -> String {
+    let float = float as f32;
+    match (float.is_nan(), float == f32::INFINITY, float == f32::NEG_INFINITY) {
+        (true, ..) => ".nan".to_string(),
+        (_, true, _) => ".inf".to_string(),
+        (_, _, true) => "-.inf".to_string(),
+        _ => shortest(format!("{float:e}"), format!("{float}"), -4, 6),
+    }
 }
 
 /// A float in `encoding/json`'s form: scientific from 1e21 on and below 1e-6, without leading zeros in the exponent.
 pub(crate) fn json_float(float: f64) -> String {
-    let text = shortest(float, -6);
+    let text = shortest(format!("{float:e}"), format!("{float}"), -6, 21);
     match text.split_once("e-0") {
         Some((mantissa, exponent)) => format!("{mantissa}e-{exponent}"),
         None => text,
     }
 }
 
-fn shortest(float: f64, smallest_exponent: i32) -> String {
-    let scientific = format!("{float:e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+fn shortest(scientific: String, plain: String, from: i32, to: i32) -> String {
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return plain };
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (smallest_exponent..21).contains(&exponent) || float == 0.0 {
-        return format!("{float}");
+    if (from..to).contains(&exponent) {
+        return plain;
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}e{sign}{:02}", exponent.abs())
@@ -81,7 +108,7 @@ mod tests {
         assert_eq!(value(&json!({"b": [1, "x", null], "a": {"c": true}})), "map[a:map[c:true] b:[1 x <nil>]]");
         for (number, v, json) in [
             (1.5, "1.5", "1.5"),
-            (1e20, "100000000000000000000", "100000000000000000000"),
+            (1e20, "1e+20", "100000000000000000000"),
             (1e21, "1e+21", "1e+21"),
             (0.00001, "1e-05", "0.00001"),
             (1e-7, "1e-07", "1e-7"),

@@ -7,6 +7,7 @@ mod read;
 mod write;
 
 pub use read::read;
+pub(crate) use read::whole;
 pub use write::{to_string, to_vec};
 
 use crate::Value;

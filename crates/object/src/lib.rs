@@ -17,6 +17,7 @@ pub mod quote;
 pub mod schema;
 pub mod selector;
 pub mod status;
+pub mod yaml;
 
 /// An object, or any part of one. Maps are sorted, as the API server sends custom resources.
 pub type Value = serde_json::Value;

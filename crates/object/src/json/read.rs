@@ -307,13 +307,18 @@ impl Reader<'_> {
     }
 }
 
-// Integers stay integers. A float without fraction is one too: Go writes it without point, and so reads it as integer next time.
+// Integers stay integers.
 fn number(text: &str) -> Option<Value> {
     if let Ok(integer) = text.parse::<i64>() {
         return Some(Value::from(integer));
     }
-    let float: f64 = text.parse().ok().filter(|f: &f64| f.is_finite())?;
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let whole = float.fract() == 0.0 && float.abs() <= EXACT && !(float == 0.0 && float.is_sign_negative());
-    Some(if whole { Value::from(float as i64) } else { Value::from(float) })
+    text.parse().ok().filter(|f: &f64| f.is_finite()).map(whole)
+}
+
+/// A float without fraction is an integer: Go writes it without point, and so reads it as integer next time.
+pub(crate) fn whole(float: f64) -> Value {
+    let is_whole = float.fract() == 0.0 && !(float == 0.0 && float.is_sign_negative());
+    // The digits Go prints, which beyond 2^53 are not all of the float's.
+    let integer = if is_whole && float.abs() < 1e19 { float.to_string().parse::<i64>().ok() } else { None };
+    integer.map_or_else(|| Value::from(float), Value::from)
 }

@@ -1,0 +1,93 @@
+//! In which styles a scalar may be written: libyaml's analysis.
+
+/// How a scalar is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Single,
+    Double,
+    Literal,
+}
+
+/// What a scalar's characters allow outside of flow collections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Analysis {
+    pub multiline: bool,
+    pub plain_allowed: bool,
+    pub single_allowed: bool,
+    pub block_allowed: bool,
+}
+
+impl Analysis {
+    /// The style nearest to the wanted one.
+    pub fn style(&self, wanted: Style, empty: bool, simple_key: bool) -> Style {
+        let mut style = if simple_key && self.multiline { Style::Double } else { wanted };
+        if style == Style::Plain && (!self.plain_allowed || empty && simple_key) {
+            style = Style::Single;
+        }
+        if style == Style::Single && !self.single_allowed {
+            style = Style::Double;
+        }
+        if style == Style::Literal && (!self.block_allowed || simple_key) {
+            style = Style::Double;
+        }
+        style
+    }
+}
+
+pub(super) fn analyze(text: &str) -> Analysis {
+    if text.is_empty() {
+        return Analysis { multiline: false, plain_allowed: true, single_allowed: true, block_allowed: false };
+    }
+    let chars: Vec<char> = text.chars().collect();
+    let last = chars.len() - 1;
+    let mut indicators = text.starts_with("---") || text.starts_with("...");
+    let (mut breaks, mut special, mut edge, mut trailing_space) = (false, false, false, false);
+    let (mut break_space, mut space_break) = (false, false);
+    let (mut previous_space, mut previous_break, mut after_blank) = (false, false, true);
+    for (index, &c) in chars.iter().enumerate() {
+        let before_blank = index == last || matches!(chars[index + 1], ' ' | '\t');
+        indicators |= match c {
+            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`'
+                if index == 0 =>
+            {
+                true
+            }
+            '?' | '-' if index == 0 => before_blank,
+            ':' => before_blank,
+            '#' => after_blank,
+            _ => false,
+        };
+        special |= !is_printable(c);
+        if c == ' ' {
+            edge |= index == 0 || index == last;
+            trailing_space |= index == last;
+            break_space |= previous_break;
+            (previous_space, previous_break) = (true, false);
+        } else if is_break(c) {
+            breaks = true;
+            edge |= index == 0 || index == last;
+            space_break |= previous_space;
+            (previous_space, previous_break) = (false, true);
+        } else {
+            (previous_space, previous_break) = (false, false);
+        }
+        after_blank = matches!(c, ' ' | '\t' | '\0') || is_break(c);
+    }
+    let garbled = space_break || special;
+    Analysis {
+        multiline: breaks,
+        plain_allowed: !(edge || break_space || garbled || breaks || indicators),
+        single_allowed: !(break_space || garbled),
+        block_allowed: !(trailing_space || garbled),
+    }
+}
+
+pub(super) fn is_break(c: char) -> bool {
+    matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+// go-yaml's table ends at U+FFFD: what lies beyond is escaped.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+}

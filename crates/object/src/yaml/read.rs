@@ -1,0 +1,339 @@
+//! Reading: parser events to values, with a stack of our own.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
+
+use super::resolve::{Scalar, plain, tagged};
+use super::{Document, MAX_DEPTH, MAX_DUPLICATES, YamlError};
+use crate::{Map, Value, gofmt, json, quote::quote};
+
+/// Reads the first document; null when there is none.
+///
+/// # Errors
+/// When the text is not YAML, or not within bounds.
+pub fn read(text: &str) -> Result<Document, YamlError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(document) = as_json(text) {
+        return Ok(document);
+    }
+    let first = Reader::new(text).next_document()?;
+    Ok(first.unwrap_or(Document { value: Value::Null, line: 1, duplicates: Vec::new() }))
+}
+
+/// Reads all documents of a stream; empty ones are left out.
+///
+/// # Errors
+/// When the text is not YAML, or not within bounds.
+pub fn read_all(text: &str) -> Result<Vec<Document>, YamlError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(document) = as_json(text) {
+        return Ok(vec![document]);
+    }
+    let mut reader = Reader::new(text);
+    let mut documents = Vec::new();
+    while let Some(document) = reader.next_document()? {
+        if !document.value.is_null() {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
+// JSON is YAML, and much faster to read as what it is. With keys that stand twice the line is wanted, which JSON does not give.
+fn as_json(text: &str) -> Option<Document> {
+    let start = text.trim_start();
+    if !start.starts_with('{') {
+        return None;
+    }
+    let line = 1 + text[..text.len() - start.len()].matches('\n').count();
+    let document = json::read(start.as_bytes()).ok().filter(|d| d.duplicates.is_empty())?;
+    Some(Document { value: document.value, line, duplicates: Vec::new() })
+}
+
+type Outcome<T> = Result<T, YamlError>;
+
+struct Reader<'a> {
+    text: &'a str,
+    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    open: Vec<Open>,
+    anchors: BTreeMap<usize, Node>,
+    duplicates: Vec<String>,
+    // Nodes built so far, and how many of them by aliases: what go-yaml measures bombs with.
+    decoded: usize,
+    aliased: usize,
+}
+
+/// A value with what bounds and merges need to know of it.
+#[derive(Clone)]
+struct Node {
+    value: Value,
+    size: usize,
+    depth: usize,
+    line: usize,
+    /// What it is as a key; `None` for lists and maps.
+    key: Option<Scalar>,
+    is_merge: bool,
+}
+
+struct Open {
+    anchor: usize,
+    line: usize,
+    size: usize,
+    depth: usize,
+    content: Content,
+}
+
+enum Content {
+    List(Vec<Value>),
+    Map(Map, Option<Node>),
+    /// The list of maps after `<<`.
+    Merge(Vec<Node>),
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            parser: Parser::new_from_str(text),
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            duplicates: Vec::new(),
+            decoded: 0,
+            aliased: 0,
+        }
+    }
+
+    fn next_document(&mut self) -> Outcome<Option<Document>> {
+        let mut document = None;
+        let mut first_line = 1;
+        while let Some(event) = self.parser.next_event() {
+            let (event, span) = event.map_err(|e| self.scan_error(&e))?;
+            let line = span.start.line();
+            let complete = match event {
+                Event::DocumentStart(_) => {
+                    first_line = line;
+                    None
+                }
+                Event::DocumentEnd => {
+                    self.anchors.clear();
+                    let value = document.unwrap_or(Value::Null);
+                    let duplicates = std::mem::take(&mut self.duplicates);
+                    return Ok(Some(Document { value, line: first_line, duplicates }));
+                }
+                Event::Alias(id) => Some(self.alias(id, span)?),
+                Event::Scalar(text, style, anchor, tag) => {
+                    let node = scalar(&text, style, tag.as_deref(), line).map_err(|m| at(span, m))?;
+                    self.decoded += 1;
+                    self.remember(anchor, &node);
+                    Some(node)
+                }
+                Event::SequenceStart(anchor, _) => self.open_list(anchor, span)?,
+                Event::MappingStart(anchor, _) => self.open_map(anchor, span)?,
+                Event::SequenceEnd | Event::MappingEnd => self.close(),
+                _ => None,
+            };
+            if let Some(node) = complete {
+                document = self.place(node, span)?.or(document);
+            }
+        }
+        Ok(None)
+    }
+
+    fn open_list(&mut self, anchor: usize, span: Span) -> Outcome<Option<Node>> {
+        let merging =
+            matches!(self.open.last(), Some(Open { content: Content::Map(_, Some(key)), .. }) if key.is_merge);
+        let content = if merging { Content::Merge(Vec::new()) } else { Content::List(Vec::new()) };
+        self.push(anchor, span, content)
+    }
+
+    fn open_map(&mut self, anchor: usize, span: Span) -> Outcome<Option<Node>> {
+        self.push(anchor, span, Content::Map(Map::new(), None))
+    }
+
+    fn push(&mut self, anchor: usize, span: Span, content: Content) -> Outcome<Option<Node>> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(at(span, format!("yaml: exceeded max depth of {MAX_DEPTH}")));
+        }
+        self.decoded += 1;
+        self.open.push(Open { anchor, line: span.start.line(), size: 1, depth: 1, content });
+        Ok(None)
+    }
+
+    fn close(&mut self) -> Option<Node> {
+        let open = self.open.pop()?;
+        let (value, is_merge) = match open.content {
+            Content::List(list) => (Value::Array(list), false),
+            Content::Map(map, _) => (Value::Object(map), false),
+            // Earlier maps take precedence, so they are laid over the later ones.
+            Content::Merge(nodes) => {
+                let mut merged = Map::new();
+                for node in nodes.into_iter().rev() {
+                    if let Value::Object(map) = node.value {
+                        merged.extend(map);
+                    }
+                }
+                (Value::Object(merged), false)
+            }
+        };
+        let node = Node { value, size: open.size, depth: open.depth, line: open.line, key: None, is_merge };
+        self.remember(open.anchor, &node);
+        Some(node)
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Node) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+    }
+
+    fn alias(&mut self, id: usize, span: Span) -> Outcome<Node> {
+        let Some(node) = self.anchors.get(&id) else {
+            return Err(at(span, "yaml: anchor value contains itself".to_string()));
+        };
+        self.decoded += node.size;
+        self.aliased += node.size;
+        if self.aliased > 100
+            && self.decoded > 1000
+            && self.aliased as f64 > allowed(self.decoded) * self.decoded as f64
+        {
+            return Err(at(span, "yaml: document contains excessive aliasing".to_string()));
+        }
+        if self.open.len() + node.depth > MAX_DEPTH {
+            return Err(at(span, format!("yaml: exceeded max depth of {MAX_DEPTH}")));
+        }
+        Ok(Node { line: span.start.line(), ..node.clone() })
+    }
+
+    // Puts a complete node where it belongs; gives the value back when it is the document.
+    fn place(&mut self, node: Node, span: Span) -> Outcome<Option<Value>> {
+        let Some(open) = self.open.last_mut() else { return Ok(Some(node.value)) };
+        open.size += node.size;
+        open.depth = open.depth.max(node.depth + 1);
+        match &mut open.content {
+            Content::List(list) => list.push(node.value),
+            Content::Merge(nodes) if node.value.is_object() => nodes.push(node),
+            Content::Merge(_) => return Err(at(span, want_map())),
+            Content::Map(map, pending) => match pending.take() {
+                None => *pending = Some(node),
+                Some(key) if key.is_merge => {
+                    let Value::Object(merged) = node.value else { return Err(at(span, want_map())) };
+                    for (name, value) in merged {
+                        insert(map, name, value, node.line, &mut self.duplicates);
+                    }
+                }
+                Some(key) => {
+                    let name = key_text(&key, &node.value).map_err(|m| at(span, m))?;
+                    insert(map, name, node.value, node.line, &mut self.duplicates);
+                }
+            },
+        }
+        Ok(None)
+    }
+
+    fn scan_error(&self, error: &ScanError) -> YamlError {
+        let (mark, info) = (error.marker(), error.info());
+        // go-yaml reports what is never closed where the text ends.
+        let last = 1 + self.text.matches('\n').count();
+        let line = if info.ends_with("end of stream") { last } else { mark.line() };
+        let words = match info.strip_prefix("while ").and_then(|rest| rest.split_once(", ")) {
+            Some((_, "found unknown anchor")) => {
+                let name = alias_at(self.text, mark.line(), mark.col());
+                return YamlError {
+                    message: format!("yaml: unknown anchor '{name}' referenced"),
+                    line: mark.line(),
+                    column: mark.col() + 1,
+                };
+            }
+            Some((_, rest)) if rest.starts_with("expected") => format!("did not find {rest}"),
+            Some((_, rest)) => rest.to_string(),
+            None if info.starts_with("unexpected character") || info.contains("tab") => {
+                "found character that cannot start any token".to_string()
+            }
+            None => info.to_string(),
+        };
+        // go-yaml counts a parser's lines from zero, a scanner's from one, and is silent about the first.
+        let parsing = info.starts_with("while parsing a flow") || info.starts_with("while parsing a block");
+        let place = match (line.saturating_sub(1), parsing) {
+            (0, _) => String::new(),
+            (line, true) => format!("line {line}: "),
+            (line, false) => format!("line {}: ", line + 1),
+        };
+        YamlError { message: format!("yaml: {place}{words}"), line: mark.line(), column: mark.col() + 1 }
+    }
+}
+
+fn at(span: Span, message: String) -> YamlError {
+    YamlError { message, line: span.start.line(), column: span.start.col() + 1 }
+}
+
+fn want_map() -> String {
+    "yaml: map merge requires map or sequence of maps as the value".to_string()
+}
+
+fn insert(map: &mut Map, key: String, value: Value, line: usize, duplicates: &mut Vec<String>) {
+    if map.contains_key(&key) && duplicates.len() < MAX_DUPLICATES {
+        duplicates.push(format!("line {line}: key {} already set in map", quote(&key)));
+    }
+    map.insert(key, value);
+}
+
+// How much of a document may come from aliases: nearly all of a small one, a tenth of a huge one.
+fn allowed(decoded: usize) -> f64 {
+    const LOW: usize = 400_000;
+    const HIGH: usize = 4_000_000;
+    match decoded {
+        0..=LOW => 0.99,
+        HIGH.. => 0.10,
+        _ => 0.99 - 0.89 * ((decoded - LOW) as f64 / (HIGH - LOW) as f64),
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, line: usize) -> Result<Node, String> {
+    let implicit = style == ScalarStyle::Plain;
+    let scalar = match tag {
+        Some(tag) if tag.is_yaml_core_schema() => match tag.suffix.as_str() {
+            "binary" => Scalar::Text(binary(text)?),
+            "str" | "bool" | "int" | "float" | "null" | "timestamp" => tagged(&tag.suffix, text)?,
+            _ => Scalar::Text(text.to_string()),
+        },
+        Some(_) => Scalar::Text(text.to_string()),
+        None if implicit => plain(text),
+        None => Scalar::Text(text.to_string()),
+    };
+    let is_merge = text == "<<" && (implicit && tag.is_none() || tag.is_some_and(|t| t.suffix == "merge"));
+    let value = scalar.clone().into_value()?;
+    Ok(Node { value, size: 1, depth: 0, line, key: Some(scalar), is_merge })
+}
+
+fn key_text(key: &Node, value: &Value) -> Result<String, String> {
+    match &key.key {
+        Some(Scalar::Text(text) | Scalar::Timestamp(text)) => Ok(text.clone()),
+        Some(Scalar::Integer(integer)) => Ok(integer.to_string()),
+        Some(Scalar::Bool(bool)) => Ok(bool.to_string()),
+        Some(Scalar::Float(float)) => Ok(gofmt::short_float(*float)),
+        Some(Scalar::Unsigned(integer)) => {
+            Err(format!("unsupported map key of type: uint64, key: {integer:#x}, value: {}", json::to_string(value)))
+        }
+        Some(Scalar::Null) => {
+            Err(format!("unsupported map key of type: %!s(<nil>), key: <nil>, value: {}", json::to_string(value)))
+        }
+        None => Err(format!("yaml: invalid map key: {}", gofmt::syntax(&key.value))),
+    }
+}
+
+// The name after the asterisk.
+fn alias_at(text: &str, line: usize, column: usize) -> String {
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let rest: String = line.chars().skip(column).collect();
+    let rest = rest.strip_prefix('*').unwrap_or(&rest);
+    rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).collect()
+}
+
+fn binary(text: &str) -> Result<String, String> {
+    let digits = text.replace(['\n', '\r'], "");
+    let bytes = base64::engine::general_purpose::STANDARD.decode(digits);
+    let bytes = bytes.map_err(|_| "yaml: !!binary value contains invalid base64 data".to_string())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,132 @@
+#![allow(clippy::unwrap_used)]
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+
+/// Go's answers: for each JSON text the YAML that `sigs.k8s.io/yaml` writes.
+#[test]
+fn writes_gos_bytes() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("go.json")).unwrap();
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let value = crate::json::read(case["json"].as_str().unwrap().as_bytes()).unwrap().value;
+        let expected = case["yaml"].as_str().unwrap();
+        let ours = to_string(&value);
+        if ours != expected && case["err"] == "" {
+            wrong.push(format!("{}\n  Go:   {expected:?}\n  ours: {ours:?}", case["json"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("go.json")).unwrap();
+    for case in cases.iter().filter(|c| c["err"] == "") {
+        let value = crate::json::read(case["json"].as_str().unwrap().as_bytes()).unwrap().value;
+        let text = to_string(&value);
+        // go-yaml writes some keys and line breaks that no YAML reader takes back as they were.
+        if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\r']) || text.contains("<<:") {
+            continue;
+        }
+        let read = read(&text).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+        assert_eq!(read.value, value, "{text:?}");
+    }
+}
+
+fn check(cases: &Value, expected: &Value, answer: impl Fn(&str) -> Result<Value, YamlError>) {
+    let mut wrong = Vec::new();
+    for (case, expected) in cases.as_array().unwrap().iter().zip(expected.as_array().unwrap()) {
+        let id = case["id"].as_str().unwrap();
+        let ours = answer(case["yaml"].as_str().unwrap());
+        match (ours, expected["Err"].as_str().unwrap()) {
+            (Ok(value), "") => {
+                let json = expected["JSON"].as_str().unwrap();
+                if value != crate::json::read(json.as_bytes()).unwrap().value {
+                    wrong.push(format!("{id}: {value}, Go: {json}"));
+                }
+            }
+            (Err(error), words) if error.message == words => {}
+            (ours, words) => wrong.push(format!("{id}: {ours:?}, Go: {words} {}", expected["JSON"])),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn check_files(directory: &Path) {
+    let load = |name: &str| -> Value { serde_json::from_slice(&std::fs::read(directory.join(name)).unwrap()).unwrap() };
+    let (cases, expected) = (load("cases.json"), load("expected.json"));
+    check(&cases["cases"], &expected["cases"], |text| read(text).map(|d| d.value));
+    check(&cases["multi"], &expected["multi"], |text| {
+        Ok(Value::Array(read_all(text)?.into_iter().map(|d| d.value).collect()))
+    });
+}
+
+#[test]
+fn reads_as_go_does() {
+    check_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/yaml"));
+}
+
+/// The same, with the cases beside the workspace, where there are any.
+#[test]
+fn reads_the_shared_cases() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/yaml");
+    if shared.exists() {
+        check_files(&shared);
+    }
+}
+
+#[test]
+fn keys_that_stand_twice_are_named_with_their_line() {
+    let document = read("a: 1\nb:\n  c: 1\n  c: 2\na: 2\n").unwrap();
+    assert_eq!(document.value, json!({"a": 2, "b": {"c": 2}}));
+    assert_eq!(document.duplicates, ["line 4: key \"c\" already set in map", "line 5: key \"a\" already set in map"]);
+    assert_eq!(
+        read("a: 1\na: 2\n").unwrap().strict_error().unwrap(),
+        "yaml: unmarshal errors:\n  line 2: key \"a\" already set in map"
+    );
+}
+
+#[test]
+fn errors_know_their_place() {
+    let error = read("a: 1\nb:\n\tc: 1\n").unwrap_err();
+    assert_eq!(error.line, 3);
+    let error = read("a: 1\n b: 2\n").unwrap_err();
+    assert_eq!(
+        (error.line, error.to_string().as_str()),
+        (2, "yaml: line 2: mapping values are not allowed in this context")
+    );
+    assert_eq!(read_all("a: 1\n---\nb: 2\n").unwrap()[1].line, 2);
+}
+
+#[test]
+fn merge_keys() {
+    assert_eq!(read("a: {<<: {x: 1}, z: 2}").unwrap().value, json!({"a": {"x": 1, "z": 2}}));
+    assert_eq!(
+        read("a: {<<: 1}").unwrap_err().to_string(),
+        "yaml: map merge requires map or sequence of maps as the value"
+    );
+    assert_eq!(read("a: {'<<': 1}").unwrap().value, json!({"a": {"<<": 1}}));
+}
+
+#[test]
+fn bombs_are_refused() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_string();
+    for i in 1..12 {
+        let item = format!("*a{}", i - 1);
+        bomb.push_str(&format!("a{i}: &a{i} [{}]\n", vec![item; 10].join(", ")));
+    }
+    assert_eq!(read(&bomb).unwrap_err().message, "yaml: document contains excessive aliasing");
+    let deep = "[".repeat(100_000);
+    assert!(read(&deep).is_err());
+    let deep = format!("{}1", "- ".repeat(10_000));
+    assert_eq!(read(&deep).unwrap_err().message, "yaml: exceeded max depth of 120");
+    let mut chain = "a0: &a0 [1]\n".to_string();
+    for i in 1..500 {
+        chain.push_str(&format!("a{i}: &a{i} [*a{}]\n", i - 1));
+    }
+    assert!(read(&chain).unwrap_err().message.contains("max depth"));
+    assert_eq!(read("a: &x [*x]").unwrap_err().message, "yaml: anchor value contains itself");
+}
