@@ -22,7 +22,7 @@ mod builtin;
 mod check;
 mod cron;
 mod defaults;
-mod internal;
+pub(crate) mod internal;
 mod pod;
 mod podspec;
 mod rules;
@@ -146,6 +146,11 @@ pub trait Strategy: Send + Sync {
     /// What is wrong with a write to `status`, metadata included.
     fn validate_status_update(&self, _new: &Value, _old: &Value) -> Vec<FieldError> {
         Vec::new()
+    }
+
+    /// The warning every request to a deprecated kind is answered with, reads included.
+    fn deprecation(&self) -> Option<&'static str> {
+        None
     }
 
     /// What the client should be warned of.

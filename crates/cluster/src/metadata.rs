@@ -195,18 +195,20 @@ fn owner_references(references: &Value, path: &str) -> Vec<FieldError> {
         if reference["controller"] == true {
             let this = format!("{}/{}", text(reference, "kind"), text(reference, "name"));
             match &controller {
-                Some(first) => errors.push(FieldError::invalid(
-                    path,
-                    references.clone(),
-                    format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
-                    ),
-                )),
+                Some(first) => errors.push(two_controllers(references, path, first, &this)),
                 None => controller = Some(this),
             }
         }
     }
     errors
+}
+
+fn two_controllers(references: &Value, path: &str, first: &str, second: &str) -> FieldError {
+    let shown = crate::kinds::internal::shown("[]v1.OwnerReference", references);
+    let detail = format!(
+        "{shown}: Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+    );
+    FieldError { kind: FieldErrorKind::Invalid, field: path.into(), value: None, detail }
 }
 
 fn owner_reference(reference: &Value, path: &str) -> Vec<FieldError> {

@@ -56,13 +56,13 @@ fn run(case: &Value) -> Vec<String> {
     let env = Env { now: "TIME", random: 7, user, world: &Cluster };
     let kind = kind_of(&case["create"]);
     let mut out = Vec::new();
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = strategy(&kind).deprecation().map(String::from).into_iter().collect();
     let answer = create(&kind, &case["create"], &env, &mut warnings);
     compare("create", &masked(answer.clone(), case), &case["answer"], &mut out);
     compare("create warnings", &json!(warnings), &case["warnings"], &mut out);
     let mut live = answer;
     for (index, step) in case["then"].as_array().into_iter().flatten().enumerate() {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = strategy(&kind).deprecation().map(String::from).into_iter().collect();
         let mut sent = live.clone();
         merge(&mut sent, &step["merge"]);
         let answer = update(&kind, sent, &live, step["subresource"] == "status", &env, &mut warnings);
@@ -200,12 +200,18 @@ fn strings(value: &Value, out: &mut BTreeSet<String>) {
     }
 }
 
+const TOKEN_VOLUME: &str = "kube-api-access-";
+
 fn mask(value: &mut Value, key: &str, given: &BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|v| mask(v, key, given)),
         Value::Object(items) => items.iter_mut().for_each(|(k, v)| mask(v, k, given)),
         Value::String(text) if text.starts_with("10.0.0.") && !given.contains(text) => *text = "10.0.0.X".into(),
-        Value::String(text) if text.starts_with("kube-api-access-") => *text = "kube-api-access-XXXXX".into(),
+        Value::String(text) if text.contains(TOKEN_VOLUME) => {
+            let mut parts = text.split(TOKEN_VOLUME);
+            let first = parts.next().unwrap().to_string();
+            *text = parts.fold(first, |out, part| format!("{out}{TOKEN_VOLUME}XXXXX{}", &part[5..]));
+        }
         Value::Number(number) if key.to_lowercase().ends_with("nodeport") && !given.contains(&number.to_string()) => {
             *value = json!(30000);
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{at, int, matches, nonnegative, selector, text};
+use super::check::{at, int, items, matches, nonnegative, selector, text};
 use super::{cron, internal, podspec, warnings};
 use crate::metadata::IMMUTABLE;
 
@@ -37,21 +37,21 @@ fn generated_labels(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let labels = at(object, "/spec/template/metadata/labels");
     let (uid, own) = (text(object, "/metadata/uid"), text(object, "/metadata/name"));
-    for (key, wanted) in [
-        ("batch.kubernetes.io/controller-uid", uid),
-        ("controller-uid", uid),
-        ("batch.kubernetes.io/job-name", own),
-        ("job-name", own),
-    ] {
-        if labels.get(key).and_then(Value::as_str) != Some(wanted) {
-            let detail = format!("must be '{wanted}'");
-            errors.push(FieldError::invalid("spec.template.metadata.labels", labels.clone(), detail));
+    let expected = json!({
+        "controller-uid": uid, "job-name": own,
+        "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": own,
+    });
+    for key in ["controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"] {
+        let wanted = &expected[key];
+        if labels.get(key) != Some(wanted) {
+            let path = format!("spec.template.metadata.labels[{key}]");
+            let detail = format!("must be '{}'", wanted.as_str().unwrap_or(""));
+            errors.push(FieldError::invalid(path, labels.clone(), detail));
         }
     }
-    let chosen = at(object, "/spec/selector/matchLabels/batch.kubernetes.io~1controller-uid");
-    if chosen.as_str() != Some(uid) && at(object, "/spec/selector/matchLabels/controller-uid").as_str() != Some(uid) {
+    if !matches(at(object, "/spec/selector"), &expected) {
         let detail = "`selector` not auto-generated";
-        errors.push(internal::invalid("spec.selector", "LabelSelector", at(object, "/spec/selector"), detail));
+        errors.push(internal::invalid("spec.selector", "v1.LabelSelector", at(object, "/spec/selector"), detail));
     }
     errors
 }
@@ -111,7 +111,7 @@ fn job_spec(spec: &Value, path: &str) -> Vec<FieldError> {
             let detail = "must be less than or equal to completions";
             errors.push(FieldError::invalid(format!("{path}.maxFailedIndexes"), failed, detail));
         }
-    } else {
+    } else if mode == "NonIndexed" {
         for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
             if let Some(value) = spec[field].as_i64() {
                 errors.push(FieldError::invalid(format!("{path}.{field}"), value, "requires indexed completion mode"));
@@ -149,7 +149,7 @@ pub(super) fn job_update(new: &Value, old: &Value) -> Vec<FieldError> {
         }
     }
     if is["selector"] != was["selector"] {
-        errors.push(internal::invalid("spec.selector", "LabelSelector", &is["selector"], IMMUTABLE));
+        errors.push(internal::invalid("spec.selector", "v1.LabelSelector", &is["selector"], IMMUTABLE));
     }
     errors.extend(fixed_template(new, old));
     for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
@@ -160,11 +160,12 @@ pub(super) fn job_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The template may not change, but where pods run may while a Job is suspended and has not started.
+/// The template may not change, but where pods run may while a Job is suspended and has no pods.
 fn fixed_template(new: &Value, old: &Value) -> Option<FieldError> {
     let (is, mut was) = (&new["spec"]["template"], old["spec"]["template"].clone());
-    let suspended = old["spec"]["suspend"] == true;
-    if suspended && at(old, "/status/startTime").is_null() {
+    let paused = |c: &Value| c["type"] == "Suspended" && c["status"] == "True";
+    let suspended = old["spec"]["suspend"] == true && items(old, "/status/conditions").iter().any(paused);
+    if suspended && int(old, "/status/active") == 0 {
         for field in ["nodeSelector", "tolerations", "schedulingGates", "affinity"] {
             was["spec"][field] = is["spec"][field].clone();
         }
@@ -258,7 +259,7 @@ fn template_spec(spec: &Value) -> Vec<FieldError> {
     let mut errors = job_spec(&with_mode, path);
     if spec["selector"].is_object() {
         let detail = "`selector` will be auto-generated";
-        errors.push(internal::invalid(&format!("{path}.selector"), "LabelSelector", &spec["selector"], detail));
+        errors.push(internal::invalid(&format!("{path}.selector"), "v1.LabelSelector", &spec["selector"], detail));
     }
     if spec["manualSelector"] == true {
         errors.push(FieldError::not_supported(format!("{path}.manualSelector"), true, &["nil", "false"]));

@@ -226,6 +226,16 @@ impl Strategy for Builtin {
         errors
     }
 
+    fn deprecation(&self) -> Option<&'static str> {
+        match self.definition {
+            "api.core.v1.Endpoints" => {
+                Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+            }
+            "api.core.v1.ComponentStatus" => Some("v1 ComponentStatus is deprecated in v1.19+"),
+            _ => None,
+        }
+    }
+
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         (self.rules.warnings)(new, old)
     }

@@ -122,3 +122,27 @@ pub(super) fn port_or_name(port: &Value, path: &str) -> Vec<FieldError> {
         }
     }
 }
+
+/// An address traffic may be sent to.
+pub(super) fn endpoint_ip(text: &str, path: &str) -> Vec<FieldError> {
+    use std::net::IpAddr;
+    let Ok(ip) = text.parse::<IpAddr>() else {
+        return vec![FieldError::invalid(path, text, "must be a valid IP address")];
+    };
+    let link_local = match ip {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    };
+    let multicast = match ip {
+        IpAddr::V4(ip) => ip.octets()[..3] == [224, 0, 0],
+        IpAddr::V6(ip) => ip.segments()[0] & 0xff0f == 0xff02,
+    };
+    let unspecified = format!("may not be unspecified ({text})");
+    let wrong = [
+        (ip.is_unspecified(), unspecified.as_str()),
+        (ip.is_loopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+    ];
+    wrong.into_iter().filter(|(is, _)| *is).map(|(_, why)| FieldError::invalid(path, text, why)).collect()
+}

@@ -48,6 +48,16 @@ pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
             errors.push(FieldError::forbidden(format!("spec.{list}"), detail));
             return errors;
         }
+        // Images are looked at once more here, so what is wrong with them is said twice.
+        for (index, container) in items(new, &pointer).iter().enumerate() {
+            let (image, path) = (text(container, "/image"), format!("spec.{list}[{index}].image"));
+            if image.is_empty() {
+                errors.push(FieldError::required(path.clone(), ""));
+            }
+            if image.trim() != image {
+                errors.push(FieldError::invalid(path, image, "must not have leading or trailing whitespace"));
+            }
+        }
     }
     match deadline(new, old) {
         Some((error, true)) => {

@@ -37,7 +37,7 @@ const SOURCES: [&str; 22] = [
 /// A PersistentVolume.
 pub(super) fn volume(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
-    let mut errors = access_modes(spec, "");
+    let mut errors = access_modes(spec, "", "spec");
     let capacity = spec["capacity"].as_object().filter(|c| !c.is_empty());
     if capacity.is_none() {
         errors.push(FieldError::required("spec.capacity", ""));
@@ -59,7 +59,7 @@ pub(super) fn volume(object: &Value) -> Vec<FieldError> {
         errors.push(FieldError::forbidden("spec.persistentVolumeReclaimPolicy", detail));
     }
     errors.extend(class_name(text(spec, "/storageClassName"), "spec.storageClassName"));
-    errors.extend(volume_mode(spec));
+    errors.extend(volume_mode(spec, "spec"));
     errors
 }
 
@@ -104,7 +104,12 @@ pub(super) fn volume_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = volume(new);
     let source = |v: &Value| SOURCES.map(|s| v["spec"][s].clone());
     if source(new) != source(old) {
-        let detail = "spec.persistentvolumesource is immutable after creation";
+        let detail = super::internal::with_diff(
+            "spec.persistentvolumesource is immutable after creation",
+            "core.PersistentVolumeSource",
+            &old["spec"],
+            &new["spec"],
+        );
         errors.push(FieldError::forbidden("spec.persistentvolumesource", detail));
     }
     errors.extend(fixed_mode(new, old));
@@ -123,7 +128,7 @@ pub(super) fn claim(object: &Value) -> Vec<FieldError> {
 
 /// The spec of a claim, also in a template.
 pub(super) fn claim_spec(spec: &Value, path: &str) -> Vec<FieldError> {
-    let mut errors = access_modes(spec, "at least 1 access mode is required");
+    let mut errors = access_modes(spec, "at least 1 access mode is required", path);
     let selector = selector(&spec["selector"], &format!("{path}.selector"));
     let late = errors.split_off(usize::from(items(spec, "/accessModes").is_empty()));
     errors.extend(selector);
@@ -135,13 +140,7 @@ pub(super) fn claim_spec(spec: &Value, path: &str) -> Vec<FieldError> {
         errors.extend(positive(storage, &format!("{path}.resources[storage]")));
     }
     errors.extend(class_name(text(spec, "/storageClassName"), &format!("{path}.storageClassName")));
-    errors.extend(volume_mode(spec));
-    if path != "spec" {
-        for error in &mut errors {
-            error.field =
-                error.field.replacen("spec.", &format!("{path}."), usize::from(error.field.starts_with("spec.")));
-        }
-    }
+    errors.extend(volume_mode(spec, path));
     errors
 }
 
@@ -150,16 +149,16 @@ pub(super) fn claim_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = crate::metadata::validate(&new["metadata"], true, NameRule::Subdomain, "metadata");
     errors.extend(claim(new));
     let (mut is, mut was) = (new["spec"].clone(), old["spec"].clone());
-    if text(&was, "/volumeName").is_empty() {
-        was["volumeName"] = is["volumeName"].clone();
-    }
-    if was["storageClassName"].is_null() && !is["storageClassName"].is_null() {
-        was["storageClassName"] = is["storageClassName"].clone();
+    for field in ["volumeName", "storageClassName"] {
+        if was.get(field).is_none_or(Value::is_null) && is.get(field).is_some_and(|v| !v.is_null()) {
+            was[field] = is[field].clone();
+        }
     }
     if text(new, "/status/phase") == "Bound" {
         is["resources"]["requests"]["storage"] = was["resources"]["requests"]["storage"].clone();
-        is["volumeAttributesClassName"] = was["volumeAttributesClassName"].clone();
-        was["volumeAttributesClassName"] = is["volumeAttributesClassName"].clone();
+        for spec in [&mut is, &mut was] {
+            spec.as_object_mut().map(|s| s.remove("volumeAttributesClassName"));
+        }
     }
     if is != was {
         let detail = super::internal::with_diff(
@@ -183,19 +182,19 @@ pub(super) fn claim_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn access_modes(spec: &Value, none: &str) -> Vec<FieldError> {
+fn access_modes(spec: &Value, none: &str, path: &str) -> Vec<FieldError> {
     let modes: Vec<&str> = items(spec, "/accessModes").iter().filter_map(Value::as_str).collect();
     let mut errors = Vec::new();
     if modes.is_empty() {
-        errors.push(FieldError::required("spec.accessModes", none));
+        errors.push(FieldError::required(format!("{path}.accessModes"), none));
     }
     for mode in modes.iter().filter(|m| !ACCESS_MODES.contains(m)) {
-        errors.push(FieldError::not_supported("spec.accessModes", *mode, &ACCESS_MODES));
+        errors.push(FieldError::not_supported(format!("{path}.accessModes"), *mode, &ACCESS_MODES));
     }
     let once = modes.contains(&"ReadWriteOncePod");
     if once && modes.iter().any(|m| *m != "ReadWriteOncePod" && ACCESS_MODES.contains(m)) {
         let detail = "may not use ReadWriteOncePod with other access modes";
-        errors.push(FieldError::forbidden("spec.accessModes", detail));
+        errors.push(FieldError::forbidden(format!("{path}.accessModes"), detail));
     }
     errors
 }
@@ -212,8 +211,8 @@ fn class_name(class: &str, path: &str) -> Vec<FieldError> {
     name::dns1123_subdomain(class).into_iter().map(|m| FieldError::invalid(path, class, m)).collect()
 }
 
-fn volume_mode(spec: &Value) -> Option<FieldError> {
+fn volume_mode(spec: &Value, path: &str) -> Option<FieldError> {
     let mode = text(spec, "/volumeMode");
     let odd = !mode.is_empty() && !matches!(mode, "Block" | "Filesystem");
-    odd.then(|| FieldError::not_supported("spec.volumeMode", mode, &["Block", "Filesystem"]))
+    odd.then(|| FieldError::not_supported(format!("{path}.volumeMode"), mode, &["Block", "Filesystem"]))
 }

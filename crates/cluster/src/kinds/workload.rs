@@ -81,26 +81,35 @@ fn own_selector(spec: &Value, kind: &str) -> Vec<FieldError> {
     let mut errors = selector(&spec["selector"], "spec.selector");
     if is_empty_selector(&spec["selector"]) {
         let detail = format!("empty selector is invalid for {kind}");
-        errors.push(internal::invalid("spec.selector", "LabelSelector", &spec["selector"], &detail));
+        errors.push(internal::invalid("spec.selector", "v1.LabelSelector", &spec["selector"], &detail));
     }
     errors
 }
 
 fn fixed_selector(new: &Value, old: &Value) -> Option<FieldError> {
     let of = |v: &Value| v["spec"]["selector"].clone();
-    (of(new) != of(old)).then(|| internal::invalid("spec.selector", "LabelSelector", &of(new), metadata::IMMUTABLE))
+    (of(new) != of(old)).then(|| internal::invalid("spec.selector", "v1.LabelSelector", &of(new), metadata::IMMUTABLE))
 }
 
 fn mismatch(spec: &Value) -> Option<FieldError> {
     let labels = at(spec, "/template/metadata/labels");
     let detail = "`selector` does not match template `labels`";
-    let selects = spec["selector"].is_object() && !is_empty_selector(&spec["selector"]);
-    (selects && !matches(&spec["selector"], labels))
-        .then(|| FieldError::invalid("spec.template.metadata.labels", labels.clone(), detail))
+    // No selector selects nothing; an empty one selects everything.
+    let selected =
+        spec["selector"].is_object() && (is_empty_selector(&spec["selector"]) || matches(&spec["selector"], labels));
+    (!selected).then(|| FieldError::invalid("spec.template.metadata.labels", labels.clone(), detail))
 }
 
 /// A template whose pods are replaced when they end.
 fn replicated_template(spec: &Value) -> Vec<FieldError> {
+    if !selector(&spec["selector"], "").is_empty() {
+        return vec![internal::invalid(
+            "spec.selector",
+            "v1.LabelSelector",
+            &spec["selector"],
+            "invalid label selector",
+        )];
+    }
     let mut errors: Vec<FieldError> = mismatch(spec).into_iter().collect();
     errors.extend(podspec::template(&spec["template"], "spec.template"));
     errors.extend(restarting(spec, "ReplicaSet"));
@@ -215,7 +224,7 @@ pub(super) fn daemon_set(object: &Value) -> Vec<FieldError> {
     }
     if spec["selector"].is_object() && is_empty_selector(&spec["selector"]) {
         let detail = "empty selector is invalid for daemonset";
-        errors.push(internal::invalid("spec.selector", "LabelSelector", &spec["selector"], detail));
+        errors.push(internal::invalid("spec.selector", "v1.LabelSelector", &spec["selector"], detail));
     }
     errors.extend(podspec::template(&spec["template"], "spec.template"));
     errors.extend(restarting(spec, "DaemonSet"));

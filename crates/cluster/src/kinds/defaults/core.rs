@@ -21,6 +21,10 @@ pub(super) fn pod(map: &mut Fields) {
         }
     }
     set(spec, "enableServiceLinks", true);
+    // Older servers took negative values; they mean as soon as possible.
+    if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|s| s < 0) {
+        spec.insert("terminationGracePeriodSeconds".into(), json!(1));
+    }
     if spec.get("hostNetwork") == Some(&json!(true)) {
         for list in ["containers", "initContainers"] {
             for container in items(spec, list) {

@@ -9,6 +9,30 @@ use super::super::check::each;
 
 const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
+/// Resources some quota or limit may name.
+const KNOWN: [&str; 20] = [
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "storage",
+    "pods",
+    "services",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+    "requests.cpu",
+    "requests.memory",
+    "requests.storage",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+];
+
 /// `resources` of a container.
 pub(super) fn container(resources: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -48,6 +72,10 @@ fn one(resource: &str, value: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = each(name::qualified_name(resource), path, resource);
     if !resource.contains('/') {
         if !STANDARD.contains(&resource) && !resource.starts_with("hugepages-") {
+            if !KNOWN.contains(&resource) && !resource.starts_with("requests.hugepages-") {
+                let detail = "must be a standard resource type or fully qualified";
+                errors.push(FieldError::invalid(path, resource, detail));
+            }
             errors.push(FieldError::invalid(path, resource, "must be a standard resource for containers"));
         }
     } else if !resource.contains("kubernetes.io/") && resource.starts_with("requests.") {

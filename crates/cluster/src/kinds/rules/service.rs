@@ -8,7 +8,7 @@ use switchboard_object::field::{FieldError, FieldErrorKind};
 use switchboard_object::name;
 
 use super::super::builtin::Rules;
-use super::super::check::{each, int, port_or_name};
+use super::super::check::{each, endpoint_ip, int, port_or_name};
 use super::service_address::{self, wants_health_check};
 use super::{at, items, remove, text};
 use crate::metadata;
@@ -66,6 +66,9 @@ fn drop_for_type(new: &mut Value, old: &Value) {
     if external(old) && !external(new) && same(new, "externalTrafficPolicy") {
         remove(&mut new["spec"], "externalTrafficPolicy");
     }
+    if is(new, "ExternalName") && same(new, "internalTrafficPolicy") {
+        remove(&mut new["spec"], "internalTrafficPolicy");
+    }
     if !is(new, "LoadBalancer") {
         remove(&mut new["status"], "loadBalancer");
     }
@@ -117,7 +120,9 @@ fn validate(service: &Value, _old: Option<&Value>) -> Vec<FieldError> {
     }
     errors.extend(cluster_ip_fields(service));
     for (index, ip) in items(spec, "/externalIPs").iter().filter_map(Value::as_str).enumerate() {
-        errors.extend(legacy_ip(ip, &format!("spec.externalIPs[{index}]")));
+        let path = format!("spec.externalIPs[{index}]");
+        let wrong = legacy_ip(ip, &path);
+        errors.extend(if wrong.is_empty() { endpoint_ip(ip, &path) } else { wrong });
     }
     let kinds = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
     if !kinds.contains(&kind) {
@@ -354,12 +359,8 @@ fn warnings(new: &Value, _old: Option<&Value>) -> Vec<String> {
     warnings
 }
 
-pub(super) const ENDPOINTS: Rules = Rules {
-    validate: endpoints,
-    validate_update: |new, _| endpoints(new),
-    warnings: |_, _| vec!["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_string()],
-    ..Rules::NONE
-};
+pub(super) const ENDPOINTS: Rules =
+    Rules { validate: endpoints, validate_update: |new, _| endpoints(new), ..Rules::NONE };
 
 fn endpoints(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -371,7 +372,7 @@ fn endpoints(object: &Value) -> Vec<FieldError> {
         }
         for (field, addresses) in [("addresses", ready), ("notReadyAddresses", unready)] {
             for (i, address) in addresses.iter().enumerate() {
-                errors.extend(legacy_ip(text(address, "/ip"), &format!("{path}.{field}[{i}].ip")));
+                errors.extend(endpoint_address(address, &format!("{path}.{field}[{i}]")));
             }
         }
         let ports = items(subset, "/ports");
@@ -379,6 +380,20 @@ fn endpoints(object: &Value) -> Vec<FieldError> {
             errors.extend(endpoint_port(port, ports.len() > 1, &format!("{path}.ports[{i}]")));
         }
     }
+    errors
+}
+
+fn endpoint_address(address: &Value, path: &str) -> Vec<FieldError> {
+    let ip = text(address, "/ip");
+    let mut errors = legacy_ip(ip, &format!("{path}.ip"));
+    let host = text(address, "/hostname");
+    if !host.is_empty() {
+        errors.extend(each(name::dns1123_label(host), &format!("{path}.hostname"), host));
+    }
+    if let Some(node) = address["nodeName"].as_str() {
+        errors.extend(each(name::dns1123_subdomain(node), &format!("{path}.nodeName"), node));
+    }
+    errors.extend(endpoint_ip(ip, &format!("{path}.ip")));
     errors
 }
 
