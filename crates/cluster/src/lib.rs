@@ -6,6 +6,7 @@ pub mod auth;
 mod bootstrap;
 pub mod client;
 pub mod discovery;
+pub mod frozen;
 pub mod kinds;
 pub mod listener;
 pub mod metadata;

@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::ambient::Ambient;
 use crate::auth::gate::Gate;
+use crate::frozen::Logs;
 use crate::store::{Bounds, Store};
 
 pub(crate) use dispatch::{method_not_allowed, no_such_resource};
@@ -37,6 +38,8 @@ pub struct Inner {
     logical: RwLock<BTreeMap<Arc<str>, Arc<Logical>>>,
     stop: tokio::sync::watch::Sender<bool>,
     address: OnceLock<String>,
+    /// The logs of a dump; a server that has them is read-only.
+    pub(crate) frozen: Option<Logs>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -59,10 +62,7 @@ impl Cluster {
 
     /// A server with given keys.
     pub async fn behind(gate: Gate, store: Store, ambient: Ambient) -> Self {
-        let (stop, _) = tokio::sync::watch::channel(false);
-        let inner =
-            Arc::new(Inner { store, ambient, logical: RwLock::default(), stop, gate, address: OnceLock::new() });
-        let cluster = Self { inner };
+        let cluster = Self { inner: Arc::new(Inner::new(gate, store, ambient, None)) };
         for name in cluster.stored_names() {
             cluster.logical(&name).await;
         }
@@ -87,6 +87,15 @@ impl Cluster {
     /// The names of all logical clusters.
     pub fn logical_names(&self) -> Vec<Arc<str>> {
         self.inner.logical.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    /// A server over what is in `store`, to which nothing is added, not even what every cluster begins with.
+    pub(crate) fn still(gate: Gate, store: Store, ambient: Ambient, logical: Arc<Logical>, logs: Logs) -> Self {
+        let inner = Inner::new(gate, store, ambient, Some(logs));
+        let mut all = inner.logical.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(logical.name().clone(), logical);
+        drop(all);
+        Self { inner: Arc::new(inner) }
     }
 
     /// The logical cluster of that name; it is made when there is none yet.
@@ -117,6 +126,11 @@ impl Cluster {
 }
 
 impl Inner {
+    fn new(gate: Gate, store: Store, ambient: Ambient, frozen: Option<Logs>) -> Self {
+        let (stop, _) = tokio::sync::watch::channel(false);
+        Self { store, ambient, logical: RwLock::default(), stop, gate, address: OnceLock::new(), frozen }
+    }
+
     /// The logical cluster of that name, when it exists.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<Logical>> {
         self.logical.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()

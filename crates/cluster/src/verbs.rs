@@ -71,6 +71,16 @@ impl Warnings {
 
 /// Does what the request asks.
 pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
+    if let Some(logs) = &call.inner.frozen {
+        match (call.info.verb, call.info.subresource.as_str()) {
+            ("get", "log") if &*call.resource.plural == "pods" => {
+                return logs.answer(&call.read(&call.find(&call.info.name)?), &call.query);
+            }
+            ("get" | "list" | "watch", _) => {}
+            ("create", "") if call.is_review() => {}
+            _ => return Err(crate::frozen::read_only()),
+        }
+    }
     match (call.info.verb, call.info.subresource.as_str()) {
         ("get", "") => get::get(&call),
         ("list", "") => list::list(&call),

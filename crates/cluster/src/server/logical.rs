@@ -15,7 +15,7 @@ pub struct Logical {
 }
 
 impl Logical {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self { name: name.into(), registry: RwLock::new(Registry::built_in()), policy: LivePolicy::new(name) }
     }
 
