@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::resource::Resource;
 
-pub use custom::from_definition;
+pub use custom::{from_definition, from_stored};
 pub use order::compare_versions;
 
 /// All resources served at one time.

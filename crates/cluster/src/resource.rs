@@ -63,6 +63,8 @@ pub struct Custom {
     pub preserve_unknown: bool,
     /// `deprecationWarning` of the version, when it is deprecated.
     pub deprecation: Option<Arc<str>>,
+    /// The CRD is being deleted: nothing new is made.
+    pub terminating: bool,
 }
 
 /// A printer column.

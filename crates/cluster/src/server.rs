@@ -105,6 +105,7 @@ impl Cluster {
         }
         let made = Arc::new(Logical::new(name));
         made.bootstrap(&self.inner).await;
+        crate::crd::load(&self.inner, &made).await;
         let mut all = self.inner.logical.write().unwrap_or_else(PoisonError::into_inner);
         all.entry(name.into()).or_insert(made).clone()
     }

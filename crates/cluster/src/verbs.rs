@@ -1,6 +1,7 @@
 //! What can be done to resources.
 
 mod behave;
+mod collection;
 mod commit;
 mod create;
 mod decode;
@@ -19,6 +20,8 @@ mod token;
 mod update;
 mod watch;
 
+pub(crate) use delete::remove;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -28,6 +31,7 @@ use switchboard_object::status::Status;
 
 use crate::answer::Answer;
 use crate::auth::User;
+use crate::crd;
 use crate::request::Info;
 use crate::request::body;
 use crate::request::media::Output;
@@ -38,6 +42,7 @@ use crate::store::{Key, Record, WriteError};
 use crate::wire;
 
 /// One request for a resource, with everything a verb needs.
+#[derive(Clone)]
 pub(crate) struct Call {
     pub inner: Arc<Inner>,
     pub logical: Arc<Logical>,
@@ -47,6 +52,8 @@ pub(crate) struct Call {
     pub headers: HeaderMap,
     pub user: User,
     pub warnings: Warnings,
+    /// A write the server itself makes in the wake of another: nothing follows it.
+    pub quiet: bool,
 }
 
 /// Warnings collected while a request is answered; each text once.
@@ -81,6 +88,9 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
             _ => return Err(crate::frozen::read_only()),
         }
     }
+    if let Some(warning) = call.resource.custom.as_ref().and_then(|custom| custom.deprecation.as_ref()) {
+        call.warnings.add(&**warning);
+    }
     match (call.info.verb, call.info.subresource.as_str()) {
         ("get", "") => get::get(&call),
         ("list", "") => list::list(&call),
@@ -91,6 +101,7 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
         ("update", "" | "status") => update::update(&call, &body).await,
         ("patch", "" | "status") => patch::patch(&call, &body).await,
         ("delete", "") => delete::delete(&call, &body).await,
+        ("deletecollection", "") => collection::delete(&call, &body).await,
         _ => Err(crate::server::method_not_allowed()),
     }
 }
@@ -132,8 +143,43 @@ impl Call {
         object
     }
 
-    /// What must follow a write: the registry follows CRDs.
-    pub async fn written(&self, _name: &str) {}
+    /// What must follow a write before it is answered: what is served follows the CRDs.
+    pub async fn written(&self, name: &str) {
+        if self.quiet {
+            return;
+        }
+        match &self.resource.custom {
+            None if &*self.resource.plural == crd::PLURAL => crd::follow(&self.inner, &self.logical, name).await,
+            // The last instance may be what the end of its CRD waits for.
+            Some(custom) if custom.terminating => {
+                crd::follow(&self.inner, &self.logical, &self.stored_resource()).await;
+            }
+            _ => {}
+        }
+    }
+
+    /// The same request for another namespace.
+    pub fn in_namespace(&self, namespace: &str) -> Self {
+        let info = Info { namespace: namespace.into(), ..self.info.clone() };
+        Self { info, ..self.clone() }
+    }
+
+    /// A request of the server to itself.
+    pub fn internal(inner: &Arc<Inner>, logical: &Arc<Logical>, resource: &Arc<Resource>, info: Info) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(http::header::USER_AGENT, http::HeaderValue::from_static("kube-apiserver"));
+        Self {
+            inner: inner.clone(),
+            logical: logical.clone(),
+            resource: resource.clone(),
+            info,
+            query: Query::default(),
+            headers,
+            user: User::loopback(),
+            warnings: Warnings::default(),
+            quiet: true,
+        }
+    }
 
     /// The stored object of that name, or 404.
     pub fn find(&self, name: &str) -> Result<Record, Status> {

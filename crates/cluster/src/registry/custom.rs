@@ -17,18 +17,34 @@ const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 ///
 /// Names are those the CRD asks for; whether it gets them is decided before. Schemas are kept as bytes until used.
 pub fn from_definition(crd: &Value) -> Vec<Arc<Resource>> {
+    from_stored(crd, &Bytes::from(serde_json::to_vec(crd).expect("a value is encodable")))
+}
+
+/// The same for a CRD whose encoded form is at hand: the schemas stay in those bytes, which the store shares.
+pub fn from_stored(crd: &Value, definition: &Bytes) -> Vec<Arc<Resource>> {
     let spec = &crd["spec"];
     let (Some(group), Some(kind)) = (spec["group"].as_str(), spec["names"]["kind"].as_str()) else { return Vec::new() };
     let storage = versions(spec).find(|v| v["storage"] == true).map_or("", |v| text(v, "name"));
-    let definition = Bytes::from(serde_json::to_vec(crd).expect("a value is encodable"));
+    let terminating = condition(crd, "Terminating");
     let served = versions(spec).filter(|v| v["served"] == true);
-    served.map(|version| Arc::new(resource(spec, group, kind, version, storage, &definition))).collect()
+    served.map(|version| Arc::new(resource(spec, group, kind, version, (storage, terminating), definition))).collect()
 }
 
-fn resource(spec: &Value, group: &str, kind: &str, version: &Value, storage: &str, definition: &Bytes) -> Resource {
+fn condition(crd: &Value, kind: &str) -> bool {
+    list(&crd["status"]["conditions"]).any(|c| c["type"] == kind && c["status"] == "True")
+}
+
+fn resource(
+    spec: &Value,
+    group: &str,
+    kind: &str,
+    version: &Value,
+    (storage, terminating): (&str, bool),
+    definition: &Bytes,
+) -> Resource {
     let names = &spec["names"];
     let own = GroupVersionKind::new(group, text(version, "name"), kind);
-    let custom = custom(group, version, storage, spec);
+    let custom = Custom { terminating, ..custom(group, version, storage, spec) };
     let or = |key: &str, otherwise: String| names[key].as_str().map_or(otherwise, str::to_string).into();
     Resource {
         plural: text(names, "plural").into(),
@@ -60,6 +76,7 @@ fn custom(group: &str, version: &Value, storage: &str, spec: &Value) -> Custom {
         status: version["subresources"].get("status").is_some(),
         preserve_unknown: spec["preserveUnknownFields"] == true,
         deprecation,
+        terminating: false,
     }
 }
 

@@ -52,7 +52,8 @@ impl Inner {
         let headers = parts.headers;
         let sent = body::read(sent).await?;
         let warnings = warnings.clone();
-        let call = Call { inner: self.clone(), logical, resource, info, query, headers, user, warnings };
+        let inner = self.clone();
+        let call = Call { inner, logical, resource, info, query, headers, user, warnings, quiet: false };
         verbs::run(call, sent).await
     }
 }

@@ -12,7 +12,7 @@ use crate::wire::Template;
 const MAX_TRIES: usize = 64;
 
 /// What an update led to.
-pub(super) struct Updated {
+pub(crate) struct Updated {
     /// The object as it is now (or would be), encoded.
     pub bytes: Bytes,
     /// It did not exist before.
@@ -22,7 +22,7 @@ pub(super) struct Updated {
 impl Call {
     /// Changes the stored object `name` to what `make` makes of it. `make` must return an object that passed all steps;
     /// it is called again when somebody else wrote in between.
-    pub(super) async fn change(
+    pub(crate) async fn change(
         &self,
         name: &str,
         dry_run: bool,

@@ -12,6 +12,7 @@ use self::marks::Plan;
 use super::commit::Failed;
 use super::{Call, namespace};
 use crate::answer::Answer;
+use crate::crd;
 use crate::request::body;
 use crate::request::delete::DeleteOptions;
 use crate::request::media::{self, Output};
@@ -41,7 +42,7 @@ const ANSWER_WITH_OBJECT: [&str; 18] = [
 ];
 
 /// What a delete led to.
-pub(super) enum Deleted {
+pub(crate) enum Deleted {
     /// The object is gone; its last state.
     Gone(Bytes),
     /// The object waits for finalizers or its grace period.
@@ -87,7 +88,7 @@ fn success(call: &Call, last: &Bytes) -> Value {
 }
 
 /// Deletes the object of that name, or marks it.
-pub(super) async fn remove(call: &Call, name: &str, options: &DeleteOptions) -> Result<Deleted, Status> {
+pub(crate) async fn remove(call: &Call, name: &str, options: &DeleteOptions) -> Result<Deleted, Status> {
     let is_namespace = call.stored_resource() == "namespaces";
     if is_namespace && namespace::IMMORTAL.contains(&name) {
         let why = "this namespace may not be deleted";
@@ -96,10 +97,10 @@ pub(super) async fn remove(call: &Call, name: &str, options: &DeleteOptions) -> 
     let mut record = call.find(name)?;
     for _ in 0..MAX_TRIES {
         let live = call.read(&record);
-        let plan = if is_namespace {
-            marks::namespace(call, &live, options)?
-        } else {
-            marks::plan(call, &live, options, now(call))?
+        let plan = match call.stored_resource().as_str() {
+            "namespaces" => marks::namespace(call, &live, options)?,
+            crd::RESOURCE => marks::definition(call, &live, options)?,
+            _ => marks::plan(call, &live, options, now(call))?,
         };
         let done = match plan {
             Plan::Nothing => return Ok(Deleted::Waits(record.bytes)),

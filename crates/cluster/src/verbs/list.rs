@@ -19,18 +19,16 @@ const MIN_READ: usize = 512;
 
 /// Answers with the list.
 pub(super) fn list(call: &Call) -> Result<Answer, Status> {
-    let output = Output::negotiate(&call.headers)?;
+    Output::negotiate(&call.headers)?;
     let options = ListOptions::parse(&call.query)?;
     let selection = Selection::parse(call, &options)?;
-    let found = Found::read(call, &options, &selection)?;
-    if output == Output::default() {
-        return Ok(Answer::json(200, found.encode(call)));
-    }
-    Shaper::new(call, output)?.list(&found.items, found.metadata())
+    Found::read(call, &options, &selection)?.answer(call)
 }
 
 /// What a list found.
 pub(super) struct Found {
+    /// Where they are stored.
+    pub keys: Vec<Key>,
     /// Encoded objects as stored.
     pub items: Vec<Bytes>,
     /// The revision the whole list shows.
@@ -80,8 +78,10 @@ impl Found {
             let after = key.as_str().strip_prefix(prefix).unwrap_or_default().to_string();
             Token { revision: Some(revision), after }.encode()
         });
+        let (keys, items) = records.into_iter().map(|(key, record)| (key, record.bytes)).unzip();
         Self {
-            items: records.into_iter().map(|(_, record)| record.bytes).collect(),
+            keys,
+            items,
             revision,
             token,
             // How many of the following are selected is not known.
@@ -99,6 +99,15 @@ impl Found {
             metadata["remainingItemCount"] = remaining.into();
         }
         metadata
+    }
+
+    /// The list in the form that was asked for.
+    pub fn answer(&self, call: &Call) -> Result<Answer, Status> {
+        let output = Output::negotiate(&call.headers)?;
+        if output == Output::default() {
+            return Ok(Answer::json(200, self.encode(call)));
+        }
+        Shaper::new(call, output)?.list(&self.items, self.metadata())
     }
 
     /// The whole list as JSON, spliced from the stored bytes.

@@ -15,7 +15,7 @@ const MODIFIED: &str = "the object has been modified; please apply your changes 
 
 impl Call {
     /// Records who owns the fields of `new`.
-    pub(super) fn record_managers(&self, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
+    pub(crate) fn record_managers(&self, live: Option<&Value>, new: &mut Value, options: &WriteOptions) {
         let manager = options.manager(self.user_agent());
         let now = self.inner.ambient.now_text();
         let definitions = Definitions::built_in();
@@ -43,7 +43,12 @@ impl Call {
 
     /// Admission of a new object whose managers are recorded.
     pub(super) fn admit_prepared(&self, object: &mut Value) -> Result<(), Status> {
-        namespace::check_create(self, Call::metadata(object, "name"))?;
+        let name = Call::metadata(object, "name");
+        namespace::check_create(self, name)?;
+        if self.resource.custom.as_ref().is_some_and(|custom| custom.terminating) {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(Status::forbidden(&self.resource.group_resource(), name, why));
+        }
         self.with_env(|env| self.behaviour().admit(object, None, env))
     }
 

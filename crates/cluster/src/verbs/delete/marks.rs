@@ -7,6 +7,7 @@ use switchboard_object::status::Status;
 
 use super::super::Call;
 use crate::ambient::time_text;
+use crate::crd;
 use crate::request::delete::{DeleteOptions, Propagation};
 
 const ORPHAN: &str = "orphan";
@@ -46,17 +47,7 @@ pub(super) fn plan(call: &Call, live: &Value, options: &DeleteOptions, now: Time
 
 /// Decides for namespaces: the first delete begins their end, which comes when their finalizers are gone.
 pub(super) fn namespace(call: &Call, live: &Value, options: &DeleteOptions) -> Result<Plan, Status> {
-    let (uid, version) = (Call::metadata(live, "uid"), Call::metadata(live, "resourceVersion"));
-    let conflict = |what: &str, wanted: &str, found: &str| {
-        let why = format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
-        Status::conflict(&GroupResource::new("", "namespaces"), Call::metadata(live, "name"), &why)
-    };
-    if let Some(wanted) = options.uid.as_deref().filter(|w| *w != uid) {
-        return Err(conflict("UID", wanted, uid));
-    }
-    if let Some(wanted) = options.resource_version.as_deref().filter(|w| *w != version) {
-        return Err(conflict("ResourceVersion", wanted, version));
-    }
+    check_storage_preconditions(call, live, options)?;
     let now = call.inner.ambient.now();
     if live["metadata"]["deletionTimestamp"].is_null() {
         let mut object = live.clone();
@@ -69,6 +60,31 @@ pub(super) fn namespace(call: &Call, live: &Value, options: &DeleteOptions) -> R
         return Ok(Plan::Nothing);
     }
     plan(call, live, options, now)
+}
+
+/// Decides for CRDs: their instances go first.
+pub(super) fn definition(call: &Call, live: &Value, options: &DeleteOptions) -> Result<Plan, Status> {
+    check_storage_preconditions(call, live, options)?;
+    let now = call.inner.ambient.now();
+    if !live["metadata"]["deletionTimestamp"].is_null() {
+        return plan(call, live, options, now);
+    }
+    Ok(Plan::Mark(crd::marked_for_deletion(live, &time_text(now))))
+}
+
+fn check_storage_preconditions(call: &Call, live: &Value, options: &DeleteOptions) -> Result<(), Status> {
+    let (uid, version) = (Call::metadata(live, "uid"), Call::metadata(live, "resourceVersion"));
+    let conflict = |what: &str, wanted: &str, found: &str| {
+        let why = format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
+        Status::conflict(&call.resource.group_resource(), Call::metadata(live, "name"), &why)
+    };
+    if let Some(wanted) = options.uid.as_deref().filter(|w| *w != uid) {
+        return Err(conflict("UID", wanted, uid));
+    }
+    match options.resource_version.as_deref().filter(|w| *w != version) {
+        Some(wanted) => Err(conflict("ResourceVersion", wanted, version)),
+        None => Ok(()),
+    }
 }
 
 fn check_preconditions(kind: &GroupVersionKind, live: &Value, options: &DeleteOptions) -> Result<(), Status> {
