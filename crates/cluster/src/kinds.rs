@@ -17,12 +17,16 @@
 //! [`Strategy::validate_status_update`]. Writes of Services must not run at the same time as each other: each looks at
 //! the addresses the others have taken.
 
+mod autoscaler;
 mod batch;
 mod builtin;
 mod check;
 mod cron;
 mod defaults;
+mod event;
 pub(crate) mod internal;
+mod limits;
+mod network;
 mod pod;
 mod podspec;
 mod rules;
@@ -30,6 +34,7 @@ mod scalar;
 mod shape;
 mod storage;
 mod warnings;
+mod webhook;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -146,6 +151,11 @@ pub trait Strategy: Send + Sync {
     /// What is wrong with a write to `status`, metadata included.
     fn validate_status_update(&self, _new: &Value, _old: &Value) -> Vec<FieldError> {
         Vec::new()
+    }
+
+    /// The kind a refusal of an object of `kind` names: Events are Events of the core group, whatever the request said.
+    fn refused_kind(&self, kind: &GroupVersionKind) -> GroupVersionKind {
+        kind.clone()
     }
 
     /// The warning every request to a deprecated kind is answered with, reads included.

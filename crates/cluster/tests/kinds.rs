@@ -96,7 +96,12 @@ fn create(kind: &GroupVersionKind, sent: &Value, env: &Env<'_>, warnings: &mut V
     }
     let errors = strategy.validate_create(&object);
     if !errors.is_empty() {
-        return Status::invalid(kind, object["metadata"]["name"].as_str().unwrap_or(""), &errors).to_value();
+        return Status::invalid(
+            &strategy.refused_kind(kind),
+            object["metadata"]["name"].as_str().unwrap_or(""),
+            &errors,
+        )
+        .to_value();
     }
     warnings.extend(strategy.warnings(&object, None));
     object["metadata"]["resourceVersion"] = json!("1");
@@ -136,7 +141,12 @@ fn update(
         strategy.validate_update(&object, live)
     };
     if !errors.is_empty() {
-        return Status::invalid(kind, object["metadata"]["name"].as_str().unwrap_or(""), &errors).to_value();
+        return Status::invalid(
+            &strategy.refused_kind(kind),
+            object["metadata"]["name"].as_str().unwrap_or(""),
+            &errors,
+        )
+        .to_value();
     }
     if !status {
         warnings.extend(strategy.warnings(&object, Some(live)));

@@ -146,3 +146,18 @@ pub(super) fn endpoint_ip(text: &str, path: &str) -> Vec<FieldError> {
     ];
     wrong.into_iter().filter(|(is, _)| *is).map(|(_, why)| FieldError::invalid(path, text, why)).collect()
 }
+
+/// An IP address as old fields take it.
+pub(super) fn legacy_ip(ip: &str, path: &str) -> Vec<FieldError> {
+    if ip.parse::<std::net::IpAddr>().is_ok() {
+        return Vec::new();
+    }
+    vec![FieldError::invalid(path, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+}
+
+/// A range of addresses: its first address and how many bits are fixed.
+pub(super) fn cidr(text: &str) -> Option<(std::net::IpAddr, u8)> {
+    let (address, length) = text.split_once('/')?;
+    let (address, length): (std::net::IpAddr, u8) = (address.parse().ok()?, length.parse().ok()?);
+    (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
+}

@@ -8,13 +8,15 @@ mod resources;
 mod security;
 mod volume;
 
+pub(super) use resources::resource_name;
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{at, each, int, items, text};
+use super::check::{at, each, int, items, legacy_ip, text};
 use crate::metadata;
 
 /// Where a spec stands: in a Pod its name is known, and host ports must be exact.
@@ -65,7 +67,7 @@ pub(super) fn validate(spec: &Value, place: &Place<'_>) -> Vec<FieldError> {
     errors.extend(names(spec, path));
     errors.extend(placement::tolerations(items(spec, "/tolerations"), &format!("{path}.tolerations")));
     for (index, alias) in items(spec, "/hostAliases").iter().enumerate() {
-        errors.extend(ip(text(alias, "/ip"), &format!("{path}.hostAliases[{index}].ip")));
+        errors.extend(legacy_ip(text(alias, "/ip"), &format!("{path}.hostAliases[{index}].ip")));
         for (i, host) in items(alias, "/hostnames").iter().filter_map(Value::as_str).enumerate() {
             errors.extend(each(
                 name::dns1123_subdomain(host),
@@ -128,7 +130,7 @@ fn dns(spec: &Value, path: &str) -> Vec<FieldError> {
         errors.push(FieldError::invalid(format!("{path}.nameservers"), config["nameservers"].clone(), detail));
     }
     for (index, server) in servers.iter().filter_map(Value::as_str).enumerate() {
-        errors.extend(ip(server, &format!("{path}.nameservers[{index}]")));
+        errors.extend(legacy_ip(server, &format!("{path}.nameservers[{index}]")));
     }
     for (index, option) in items(config, "/options").iter().enumerate() {
         if text(option, "/name").is_empty() {
@@ -197,10 +199,4 @@ fn classes(spec: &Value, path: &str) -> Vec<FieldError> {
         });
     }
     errors
-}
-
-/// An IP address as old fields take it.
-fn ip(text: &str, path: &str) -> Option<FieldError> {
-    let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-    text.parse::<std::net::IpAddr>().is_err().then(|| FieldError::invalid(path, text, detail))
 }

@@ -3,9 +3,13 @@
 mod batch;
 mod cluster;
 mod config;
+mod endpoints;
+mod hooks;
+mod network;
 mod node;
 mod pod;
 mod pod_admission;
+mod policy;
 mod rbac;
 mod service;
 mod service_address;
@@ -26,7 +30,7 @@ pub(super) fn of(definition: &str) -> Rules {
         "api.core.v1.Node" => node::NODE,
         "api.core.v1.Pod" => pod::POD,
         "api.core.v1.Service" => service::SERVICE,
-        "api.core.v1.Endpoints" => service::ENDPOINTS,
+        "api.core.v1.Endpoints" => endpoints::ENDPOINTS,
         "api.core.v1.PersistentVolume" => storage::VOLUME,
         "api.core.v1.PersistentVolumeClaim" => storage::CLAIM,
         "api.storage.v1.StorageClass" => storage::CLASS,
@@ -45,6 +49,22 @@ pub(super) fn of(definition: &str) -> Rules {
         "api.rbac.v1.RoleBinding" => rbac::ROLE_BINDING,
         "api.rbac.v1.ClusterRoleBinding" => rbac::CLUSTER_ROLE_BINDING,
         "apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition" => cluster::CUSTOM_RESOURCE,
+        "api.networking.v1.Ingress" => network::INGRESS,
+        "api.networking.v1.IngressClass" => network::INGRESS_CLASS,
+        "api.networking.v1.NetworkPolicy" => network::POLICY,
+        "api.discovery.v1.EndpointSlice" => network::ENDPOINT_SLICE,
+        "api.policy.v1.PodDisruptionBudget" => policy::DISRUPTION_BUDGET,
+        "api.autoscaling.v1.HorizontalPodAutoscaler" => policy::AUTOSCALER_V1,
+        "api.autoscaling.v2.HorizontalPodAutoscaler" => policy::AUTOSCALER,
+        "api.core.v1.ResourceQuota" => policy::QUOTA,
+        "api.core.v1.LimitRange" => policy::LIMIT_RANGE,
+        "api.coordination.v1.Lease" => policy::LEASE,
+        "api.core.v1.Event" => policy::EVENT,
+        "api.events.v1.Event" => policy::NEW_EVENT,
+        "api.node.v1.RuntimeClass" => policy::RUNTIME_CLASS,
+        "api.admissionregistration.v1.MutatingWebhookConfiguration" => hooks::WEBHOOKS,
+        "api.admissionregistration.v1.ValidatingWebhookConfiguration" => hooks::WEBHOOKS,
+        "kube-aggregator.pkg.apis.apiregistration.v1.APIService" => hooks::API_SERVICE,
         _ => Rules::NONE,
     }
 }

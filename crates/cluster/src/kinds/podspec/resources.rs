@@ -68,14 +68,23 @@ fn overcommit(resource: &str) -> bool {
     (!resource.contains('/') || resource.contains("kubernetes.io/")) && !resource.starts_with("hugepages-")
 }
 
+/// The name of a resource: qualified, or one Kubernetes knows.
+pub(in super::super) fn resource_name(resource: &str, path: &str) -> Vec<FieldError> {
+    let wrong = each(name::qualified_name(resource), path, resource);
+    let known = resource.contains('/')
+        || KNOWN.contains(&resource)
+        || resource.starts_with("hugepages-")
+        || resource.starts_with("requests.hugepages-");
+    if wrong.is_empty() && !known {
+        return vec![FieldError::invalid(path, resource, "must be a standard resource type or fully qualified")];
+    }
+    wrong
+}
+
 fn one(resource: &str, value: &Value, path: &str) -> Vec<FieldError> {
-    let mut errors = each(name::qualified_name(resource), path, resource);
+    let mut errors = resource_name(resource, path);
     if !resource.contains('/') {
         if !STANDARD.contains(&resource) && !resource.starts_with("hugepages-") {
-            if !KNOWN.contains(&resource) && !resource.starts_with("requests.hugepages-") {
-                let detail = "must be a standard resource type or fully qualified";
-                errors.push(FieldError::invalid(path, resource, detail));
-            }
             errors.push(FieldError::invalid(path, resource, "must be a standard resource for containers"));
         }
     } else if !resource.contains("kubernetes.io/") && resource.starts_with("requests.") {

@@ -50,6 +50,7 @@ pub(super) const SERVICE_ACCOUNT: Rules = Rules {
         clean_references(new);
         Ok(())
     },
+    whole: true,
     warnings: account_warnings,
     ..Rules::NONE
 };

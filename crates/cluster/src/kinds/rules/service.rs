@@ -1,14 +1,13 @@
 //! Services and Endpoints.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use serde_json::Value;
 use switchboard_object::field::{FieldError, FieldErrorKind};
 use switchboard_object::name;
 
 use super::super::builtin::Rules;
-use super::super::check::{each, endpoint_ip, int, port_or_name};
+use super::super::check::{each, endpoint_ip, int, legacy_ip, port_or_name};
 use super::service_address::{self, wants_health_check};
 use super::{at, items, remove, text};
 use crate::metadata;
@@ -266,15 +265,6 @@ pub(super) fn cluster_ip_fields(service: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// An IP address as old fields take it.
-fn legacy_ip(ip: &str, path: &str) -> Vec<FieldError> {
-    if ip.parse::<IpAddr>().is_ok() {
-        return Vec::new();
-    }
-    let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-    vec![FieldError::invalid(path, ip, detail)]
-}
-
 fn fixed_addresses(new: &Value, old: &Value) -> Vec<FieldError> {
     let outside = |v: &Value| text(v, "/spec/type") == "ExternalName";
     if outside(new) || outside(old) || (headless(new) && headless(old)) {
@@ -357,60 +347,4 @@ fn warnings(new: &Value, _old: Option<&Value>) -> Vec<String> {
         warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_string());
     }
     warnings
-}
-
-pub(super) const ENDPOINTS: Rules =
-    Rules { validate: endpoints, validate_update: |new, _| endpoints(new), ..Rules::NONE };
-
-fn endpoints(object: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (index, subset) in items(object, "/subsets").iter().enumerate() {
-        let path = format!("subsets[{index}]");
-        let (ready, unready) = (items(subset, "/addresses"), items(subset, "/notReadyAddresses"));
-        if ready.is_empty() && unready.is_empty() {
-            errors.push(FieldError::required(path.clone(), "must specify `addresses` or `notReadyAddresses`"));
-        }
-        for (field, addresses) in [("addresses", ready), ("notReadyAddresses", unready)] {
-            for (i, address) in addresses.iter().enumerate() {
-                errors.extend(endpoint_address(address, &format!("{path}.{field}[{i}]")));
-            }
-        }
-        let ports = items(subset, "/ports");
-        for (i, port) in ports.iter().enumerate() {
-            errors.extend(endpoint_port(port, ports.len() > 1, &format!("{path}.ports[{i}]")));
-        }
-    }
-    errors
-}
-
-fn endpoint_address(address: &Value, path: &str) -> Vec<FieldError> {
-    let ip = text(address, "/ip");
-    let mut errors = legacy_ip(ip, &format!("{path}.ip"));
-    let host = text(address, "/hostname");
-    if !host.is_empty() {
-        errors.extend(each(name::dns1123_label(host), &format!("{path}.hostname"), host));
-    }
-    if let Some(node) = address["nodeName"].as_str() {
-        errors.extend(each(name::dns1123_subdomain(node), &format!("{path}.nodeName"), node));
-    }
-    errors.extend(endpoint_ip(ip, &format!("{path}.ip")));
-    errors
-}
-
-fn endpoint_port(port: &Value, named: bool, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let own = text(port, "/name");
-    if named && own.is_empty() {
-        errors.push(FieldError::required(format!("{path}.name"), ""));
-    } else if !own.is_empty() {
-        errors.extend(each(name::dns1123_label(own), &format!("{path}.name"), own));
-    }
-    let number = int(port, "/port");
-    errors
-        .extend(name::port_number(number).into_iter().map(|m| FieldError::invalid(format!("{path}.port"), number, m)));
-    let protocol = text(port, "/protocol");
-    if !matches!(protocol, "TCP" | "UDP" | "SCTP") {
-        errors.push(FieldError::not_supported(format!("{path}.protocol"), protocol, &["SCTP", "TCP", "UDP"]));
-    }
-    errors
 }
