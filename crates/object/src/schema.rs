@@ -9,10 +9,13 @@ use crate::Value;
 
 mod builtin;
 mod checks;
+pub(crate) mod correlate;
 mod crd;
 mod crd_defaults;
 pub(crate) mod crd_parts;
 pub(crate) mod crd_shown;
+mod crd_whole;
+mod custom;
 mod decode;
 mod defaulting;
 mod embedded;
@@ -29,11 +32,12 @@ mod prune;
 mod structural;
 #[cfg(test)]
 mod tests;
-pub(crate) mod validate;
+mod validate;
 
 pub use builtin::{Builtin, builtin};
 pub use checks::{Checks, Rule};
 pub use crd::{crd_warnings, default_crd, validate_crd, validate_crd_update};
+pub use custom::{CheckMetadata, Custom};
 pub use decode::{DecodeError, decode, decode_definition, interpret};
 pub use defaulting::{default, drop_nulls};
 pub use embedded::{read_custom, validate_embedded};

@@ -4,6 +4,7 @@
 //! `spec.validation.openAPIV3Schema` in messages.
 
 use super::crd_parts as parts;
+use super::crd_whole as whole;
 use super::embedded::{child, not_a_kind};
 use super::structural::{flag, list, text};
 use crate::Value;
@@ -49,9 +50,9 @@ pub fn validate_crd(crd: &Value) -> Vec<FieldError> {
         errors.push(FieldError::invalid("metadata.name", name, detail));
     }
     errors.extend(validate_spec(spec, None));
-    errors.extend(parts::stored_versions(crd));
-    errors.extend(parts::approval(crd, None));
-    errors.extend(parts::preserve_unknown(spec, None));
+    errors.extend(whole::stored_versions(crd));
+    errors.extend(whole::approval(crd, None));
+    errors.extend(whole::preserve_unknown(spec, None));
     errors
 }
 
@@ -73,9 +74,9 @@ pub fn validate_crd_update(crd: &Value, old: &Value) -> Vec<FieldError> {
     }
     immutable(&spec["group"], &old_spec["group"], "spec.group");
     immutable(&spec["names"]["plural"], &old_spec["names"]["plural"], "spec.names.plural");
-    errors.extend(parts::stored_versions(crd));
-    errors.extend(parts::approval(crd, Some(old)));
-    errors.extend(parts::preserve_unknown(spec, Some(old_spec)));
+    errors.extend(whole::stored_versions(crd));
+    errors.extend(whole::approval(crd, Some(old)));
+    errors.extend(whole::preserve_unknown(spec, Some(old_spec)));
     errors
 }
 
@@ -123,7 +124,7 @@ fn validate_spec(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let detail = "must be None if spec.preserveUnknownFields is true";
         errors.push(FieldError::invalid("spec.conversion.strategy", strategy, detail));
     }
-    errors.extend(parts::conversion(&spec["conversion"]));
+    errors.extend(whole::conversion(&spec["conversion"]));
     errors
 }
 
@@ -144,7 +145,7 @@ fn group_and_scope(spec: &Value) -> Vec<FieldError> {
     } else if !group.contains('.') {
         errors.push(FieldError::invalid("spec.group", group, "should be a domain with at least one dot"));
     }
-    errors.extend(parts::one_of("spec.scope", text(spec, "scope"), &["Cluster", "Namespaced"]));
+    errors.extend(whole::one_of("spec.scope", text(spec, "scope"), &["Cluster", "Namespaced"]));
     errors
 }
 

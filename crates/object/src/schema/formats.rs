@@ -49,7 +49,7 @@ pub fn is_known(format: &str) -> bool {
 }
 
 /// Whether a text has the format.
-pub(super) fn matches(format: &str, text: &str) -> bool {
+pub(crate) fn matches(format: &str, text: &str) -> bool {
     match format.replace('-', "").as_str() {
         "bsonobjectid" => text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit()),
         "uri" => is_request_uri(text),

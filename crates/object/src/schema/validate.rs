@@ -3,10 +3,11 @@
 //! On update, what is unchanged since the old object does not fail again (ratcheting): list items are matched by their keys
 //! in lists of the type `map`, everything else by name.
 
+use super::correlate::{same_item, unchanged};
 use super::formats;
 use super::numbers;
 use super::pattern;
-use super::{Checks, ListType, Schema, Type};
+use super::{Checks, Schema, Type};
 use crate::field::{FieldError, FieldErrorKind};
 use crate::{Map, Value};
 
@@ -385,37 +386,5 @@ fn same_scalar(value: &Value, allowed: &Value) -> bool {
             _ => a.as_f64() == b.as_f64(),
         },
         _ => value == allowed,
-    }
-}
-
-/// The item of the old list that has the same keys; only lists of the type `map` have one.
-pub(crate) fn same_item<'a>(schema: &Schema, item: &Value, old: &'a Value) -> Option<&'a Value> {
-    if schema.list_type != Some(ListType::Map) {
-        return None;
-    }
-    old.as_array()?.iter().find(|old| schema.map_keys.iter().all(|key| old.get(key.as_ref()) == item.get(key.as_ref())))
-}
-
-/// Whether a value is what it was, list maps compared regardless of order.
-pub(crate) fn unchanged(schema: &Schema, new: &Value, old: &Value) -> bool {
-    match (new, old) {
-        (Value::Array(new_items), Value::Array(old_items)) if schema.list_type == Some(ListType::Map) => {
-            new_items.len() == old_items.len()
-                && new_items.iter().all(|item| {
-                    let items = schema.items.clone().unwrap_or_default();
-                    same_item(schema, item, old).is_some_and(|old| unchanged(&items, item, old))
-                })
-        }
-        (Value::Object(new_map), Value::Object(old_map)) => {
-            new_map.len() == old_map.len()
-                && new_map.iter().all(|(key, new)| {
-                    let Some(old) = old_map.get(key) else { return false };
-                    match schema.properties.get(key.as_str()).or(schema.additional.as_ref()) {
-                        Some(child) => unchanged(child, new, old),
-                        None => new == old,
-                    }
-                })
-        }
-        _ => new == old,
     }
 }

@@ -1,0 +1,310 @@
+//! Type checking: a rule that names a field that is not there, or compares what cannot be compared, is refused with the
+//! CRD and not when an object is written.
+
+use std::sync::Arc;
+
+use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
+
+use super::functions;
+use super::parse::{Parsed, issue};
+use super::signatures::{self, Signature};
+use super::types::{self, Ty};
+use super::unify::Unifier;
+use crate::schema::{formats, pattern};
+
+/// What checking found out.
+pub(super) struct Checked {
+    pub kind: Ty,
+    pub uses_old_self: bool,
+}
+
+/// Checks an expression with the given variables; the error is upstream's list of issues.
+pub(super) fn check(parsed: &Parsed, text: &str, variables: &[(&str, Ty)]) -> Result<Checked, String> {
+    let scopes = variables.iter().map(|(name, kind)| ((*name).to_string(), kind.clone())).collect();
+    let mut checker = Checker { parsed, scopes, unifier: Unifier::default(), issues: Vec::new(), uses_old_self: false };
+    let kind = checker.visit(&parsed.expression);
+    if checker.issues.is_empty() {
+        let kind = checker.unifier.resolved(&kind);
+        return Ok(Checked { kind, uses_old_self: checker.uses_old_self });
+    }
+    checker.issues.sort_by_key(|(at, _)| *at);
+    let shown = checker.issues.iter().map(|(at, message)| {
+        let before = text.get(..*at as usize).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        issue(text, line as isize, column as isize, message)
+    });
+    Err(shown.collect::<Vec<_>>().join("\n"))
+}
+
+struct Checker<'p> {
+    parsed: &'p Parsed,
+    scopes: Vec<(String, Ty)>,
+    unifier: Unifier,
+    issues: Vec<(u32, String)>,
+    uses_old_self: bool,
+}
+
+impl Checker<'_> {
+    fn report(&mut self, id: u64, message: String) -> Ty {
+        let at = self.parsed.source.offset_for(id).map_or(0, |(start, _)| start);
+        if !self.issues.iter().any(|(place, text)| *place == at && *text == message) {
+            self.issues.push((at, message));
+        }
+        Ty::Error
+    }
+
+    fn undeclared(&mut self, id: u64, name: &str) -> Ty {
+        self.report(id, format!("undeclared reference to '{name}' (in container '')"))
+    }
+
+    fn visit(&mut self, expression: &IdedExpr) -> Ty {
+        let id = expression.id;
+        match &expression.expr {
+            Expr::Literal(literal) => literal_type(literal),
+            Expr::Ident(name) => self.ident(id, name),
+            Expr::Select(select) => self.select(id, select),
+            Expr::Call(call) => self.call(id, call),
+            Expr::List(list) => {
+                let mut item = self.unifier.fresh();
+                for (index, element) in list.elements.iter().enumerate() {
+                    let mut found = self.visit(element);
+                    if list.optional_indices.contains(&index) {
+                        found = self.inside_optional(found);
+                    }
+                    item = self.joined(element.id, item, found);
+                }
+                Ty::List(Arc::new(item))
+            }
+            Expr::Map(map) => self.map(map),
+            Expr::Struct(message) => {
+                for entry in &message.entries {
+                    if let EntryExpr::StructField(field) = &entry.expr {
+                        self.visit(&field.value);
+                    }
+                }
+                self.undeclared(id, &message.type_name)
+            }
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Unspecified => Ty::Error,
+        }
+    }
+
+    fn ident(&mut self, id: u64, name: &str) -> Ty {
+        if let Some((_, kind)) = self.scopes.iter().rev().find(|(n, _)| n == name) {
+            let kind = kind.clone();
+            self.uses_old_self |= name == super::rules::OLD_SELF;
+            return kind;
+        }
+        match functions::type_named(name) {
+            Some(kind) => Ty::Type(Arc::new(Ty::parse(kind, 0))),
+            None => self.undeclared(id, name),
+        }
+    }
+
+    fn select(&mut self, id: u64, select: &SelectExpr) -> Ty {
+        if let (Expr::Select(inner), false) = (&select.operand.expr, select.test) {
+            // The only qualified names are those of types.
+            if let Expr::Ident(head) = &inner.operand.expr {
+                let name = format!("{head}.{}.{}", inner.field, select.field);
+                if functions::type_named(&name).is_some() {
+                    return Ty::Type(Arc::new(Ty::Dyn));
+                }
+            }
+        }
+        let operand = self.visit(&select.operand);
+        let found = self.field(id, &operand, &select.field);
+        if select.test { Ty::Bool } else { found }
+    }
+
+    fn field(&mut self, id: u64, operand: &Ty, name: &str) -> Ty {
+        match self.unifier.resolved(operand) {
+            Ty::Optional(inner) => {
+                let found = self.field(id, &inner, name);
+                Ty::Optional(Arc::new(found))
+            }
+            Ty::Map(_, value) => (*value).clone(),
+            Ty::Object(schema, own) => types::field(&schema, &own, name)
+                .unwrap_or_else(|| self.report(id, format!("undefined field '{name}'"))),
+            Ty::Dyn | Ty::Var(_) => Ty::Dyn,
+            Ty::Error => Ty::Error,
+            other => self.report(id, format!("type '{other}' does not support field selection")),
+        }
+    }
+
+    fn inside_optional(&self, kind: Ty) -> Ty {
+        match self.unifier.resolved(&kind) {
+            Ty::Optional(inner) => (*inner).clone(),
+            other => other,
+        }
+    }
+
+    /// Elements of a literal are of one type.
+    fn joined(&mut self, id: u64, so_far: Ty, found: Ty) -> Ty {
+        if self.unifier.unify(&so_far, &found) {
+            let known = self.unifier.resolved(&so_far);
+            return if matches!(known, Ty::Dyn) { known } else { self.unifier.resolved(&found) };
+        }
+        let expected = self.unifier.resolved(&so_far);
+        let found = self.unifier.resolved(&found);
+        self.report(id, format!("expected type '{expected}' but found '{found}'"))
+    }
+
+    fn map(&mut self, map: &::cel::common::ast::MapExpr) -> Ty {
+        let (mut key, mut value) = (self.unifier.fresh(), self.unifier.fresh());
+        for entry in &map.entries {
+            let EntryExpr::MapEntry(entry) = &entry.expr else { continue };
+            let found = self.visit(&entry.key);
+            key = self.joined(entry.key.id, key, found);
+            let mut found = self.visit(&entry.value);
+            if entry.optional {
+                found = self.inside_optional(found);
+            }
+            value = self.joined(entry.value.id, value, found);
+        }
+        Ty::Map(Arc::new(key), Arc::new(value))
+    }
+
+    fn call(&mut self, id: u64, call: &CallExpr) -> Ty {
+        let name = call.func_name.as_str();
+        if name == "_?._" {
+            return self.optional_select(id, call);
+        }
+        if matches!(name, "_&&_" | "_||_") {
+            return self.logic(call);
+        }
+        let qualified = match call.target.as_deref().map(|target| &target.expr) {
+            Some(Expr::Ident(space)) if !self.scopes.iter().any(|(n, _)| n == space) => {
+                Some(format!("{space}.{name}")).filter(|full| signatures::of(full).is_some())
+            }
+            _ => None,
+        };
+        let mut arguments = Vec::with_capacity(call.args.len() + 1);
+        let member = call.target.is_some() && qualified.is_none();
+        if let Some(target) = call.target.as_deref().filter(|_| member) {
+            arguments.push(self.visit(target));
+        }
+        for argument in &call.args {
+            arguments.push(self.visit(argument));
+        }
+        let full = qualified.as_deref().unwrap_or(name);
+        self.literal_arguments(full, call);
+        let Some(signatures) = signatures::of(full) else { return self.undeclared(id, full) };
+        self.resolve(id, full, signatures, member, &arguments)
+    }
+
+    fn resolve(&mut self, id: u64, name: &str, signatures: &[Signature], member: bool, arguments: &[Ty]) -> Ty {
+        if arguments.iter().any(|argument| matches!(self.unifier.resolved(argument), Ty::Error)) {
+            return Ty::Error;
+        }
+        let mut result: Option<Ty> = None;
+        let fitting = signatures.iter().filter(|s| s.member == member && s.parameters.len() == arguments.len());
+        for signature in fitting {
+            let mark = self.unifier.mark();
+            let variables = self.unifier.two_fresh();
+            let fits = signature.parameters.iter().zip(arguments).all(|(parameter, argument)| {
+                let parameter = Ty::parse(parameter, variables);
+                self.unifier.unify(&parameter, argument)
+            });
+            if !fits {
+                self.unifier.rewind(mark);
+                continue;
+            }
+            let found = self.unifier.resolved(&Ty::parse(signature.result, variables));
+            result = Some(match result {
+                None => found,
+                Some(before) if before.to_string() == found.to_string() => before,
+                Some(_) => Ty::Dyn,
+            });
+        }
+        result.unwrap_or_else(|| {
+            let shown: Vec<String> = arguments.iter().map(|a| self.unifier.resolved(a).to_string()).collect();
+            let applied = match (member, shown.split_first()) {
+                (true, Some((target, rest))) => format!("{target}.({})", rest.join(", ")),
+                _ => format!("({})", shown.join(", ")),
+            };
+            self.report(id, format!("found no matching overload for '{name}' applied to '{applied}'"))
+        })
+    }
+
+    /// Each side of `&&` and `||` is checked on its own.
+    fn logic(&mut self, call: &CallExpr) -> Ty {
+        for argument in &call.args {
+            let found = self.visit(argument);
+            if !self.unifier.unify(&Ty::Bool, &found) {
+                let found = self.unifier.resolved(&found);
+                self.report(argument.id, format!("expected type 'bool' but found '{found}'"));
+            }
+        }
+        Ty::Bool
+    }
+
+    fn optional_select(&mut self, id: u64, call: &CallExpr) -> Ty {
+        let [target, field] = call.args.as_slice() else { return Ty::Error };
+        let operand = self.visit(target);
+        let Expr::Literal(LiteralValue::String(name)) = &field.expr else { return Ty::Error };
+        let operand = self.inside_optional(operand);
+        let found = self.field(id, &operand, name.inner());
+        Ty::Optional(Arc::new(found))
+    }
+
+    /// Durations, times and patterns that are written out must be good.
+    fn literal_arguments(&mut self, name: &str, call: &CallExpr) {
+        let Some(argument) = call.args.last() else { return };
+        let Expr::Literal(LiteralValue::String(text)) = &argument.expr else { return };
+        let good = match name {
+            "duration" => formats::go_duration(text.inner()).is_some(),
+            "timestamp" => super::value::timestamp(text.inner()).is_some(),
+            "matches" => pattern::compiled(text.inner()).is_ok(),
+            _ => true,
+        };
+        if !good {
+            self.report(argument.id, format!("invalid {name} argument"));
+        }
+    }
+
+    fn comprehension(&mut self, c: &ComprehensionExpr) -> Ty {
+        let range = self.visit(&c.iter_range);
+        let (first, second) = match self.unifier.resolved(&range) {
+            Ty::List(item) if c.iter_var2.is_some() => (Ty::Int, (*item).clone()),
+            Ty::List(item) => ((*item).clone(), Ty::Dyn),
+            Ty::Map(key, value) => ((*key).clone(), (*value).clone()),
+            Ty::Dyn | Ty::Var(_) => (Ty::Dyn, Ty::Dyn),
+            Ty::Error => (Ty::Error, Ty::Error),
+            other => {
+                let words = "cannot be range of a comprehension (must be list, map, or dynamic)";
+                let wrong = self.report(c.iter_range.id, format!("expression of type '{other}' {words}"));
+                (wrong.clone(), wrong)
+            }
+        };
+        let accumulator = self.visit(&c.accu_init);
+        let depth = self.scopes.len();
+        self.scopes.push((c.accu_var.clone(), accumulator.clone()));
+        self.scopes.push((c.iter_var.clone(), first));
+        if let Some(name) = &c.iter_var2 {
+            self.scopes.push((name.clone(), second));
+        }
+        self.visit(&c.loop_cond);
+        let step = self.visit(&c.loop_step);
+        if !self.unifier.unify(&accumulator, &step) && !matches!(step, Ty::Error) {
+            let (wanted, found) = (self.unifier.resolved(&accumulator), self.unifier.resolved(&step));
+            self.report(c.loop_step.id, format!("expected type '{wanted}' but found '{found}'"));
+        }
+        self.scopes.truncate(depth + 1);
+        let result = self.visit(&c.result);
+        self.scopes.truncate(depth);
+        result
+    }
+}
+
+fn literal_type(literal: &LiteralValue) -> Ty {
+    match literal {
+        LiteralValue::Boolean(_) => Ty::Bool,
+        LiteralValue::Bytes(_) => Ty::Bytes,
+        LiteralValue::Double(_) => Ty::Double,
+        LiteralValue::Int(_) => Ty::Int,
+        LiteralValue::Null => Ty::Null,
+        LiteralValue::String(_) => Ty::Text,
+        LiteralValue::UInt(_) => Ty::Uint,
+    }
+}

@@ -1,0 +1,131 @@
+//! IP addresses and networks.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::cel::value::{Fail, Outcome, Val};
+
+/// A network: an address and the length of its prefix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::cel) struct Cidr {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.bits)
+    }
+}
+
+/// Reads an address; leading zeros, zones and IPv4 in IPv6 are refused.
+pub(in crate::cel) fn parse_ip(text: &str) -> Result<IpAddr, String> {
+    let failed = |why: &str| format!("IP Address {text:?} parse error during conversion from string: {why}");
+    if text.contains('%') && text.contains(':') {
+        return Err(format!("IP address {text:?} with zone value is not allowed"));
+    }
+    let address: IpAddr = text.parse().map_err(|_| failed(&format!("ParseAddr({text:?}): unable to parse IP")))?;
+    match address {
+        IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
+            Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
+        }
+        address => Ok(address),
+    }
+}
+
+fn width(address: &IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+fn masked(address: IpAddr, bits: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
+            IpAddr::V4(Ipv4Addr::from(u32::from(v4) & mask))
+        }
+        IpAddr::V6(v6) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+            IpAddr::V6(Ipv6Addr::from(u128::from(v6) & mask))
+        }
+    }
+}
+
+impl Cidr {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let failed = |why: String| {
+            let words = "network address parse error during conversion from string";
+            format!("{words}: {words}: netip.ParsePrefix({text:?}): {why}")
+        };
+        let (address, bits) = text.rsplit_once('/').ok_or_else(|| failed("no '/'".into()))?;
+        let address: IpAddr =
+            address.parse().map_err(|_| failed(format!("ParseAddr({address:?}): unable to parse IP")))?;
+        let digits =
+            !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit()) && (bits.len() == 1 || !bits.starts_with('0'));
+        let bits: u8 = match bits.parse() {
+            Ok(bits) if digits && bits <= width(&address) => bits,
+            Ok(_) if digits => return Err(failed("prefix length out of range".into())),
+            _ => return Err(failed(format!("bad bits after slash: {bits:?}"))),
+        };
+        match address {
+            IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
+                let why = format!("IPv4-mapped IPv6 address {text:?} is not allowed");
+                Err(format!("network address parse error during conversion from string: {why}"))
+            }
+            address => Ok(Self { address, bits }),
+        }
+    }
+
+    fn contains(&self, ip: IpAddr) -> bool {
+        self.address.is_ipv4() == ip.is_ipv4() && masked(self.address, self.bits) == masked(ip, self.bits)
+    }
+}
+
+pub(in crate::cel) fn method<'a>(name: &str, arguments: &[Val<'a>]) -> Option<Outcome<'a>> {
+    let bool = |value: bool| Some(Ok(Val::Bool(value)));
+    match (name, arguments) {
+        ("family", [Val::Ip(ip)]) => Some(Ok(Val::Int(if ip.is_ipv4() { 4 } else { 6 }))),
+        ("isUnspecified", [Val::Ip(ip)]) => bool(ip.is_unspecified()),
+        ("isLoopback", [Val::Ip(ip)]) => bool(ip.is_loopback()),
+        ("isLinkLocalMulticast", [Val::Ip(ip)]) => bool(link_local_multicast(ip)),
+        ("isLinkLocalUnicast", [Val::Ip(ip)]) => bool(link_local(ip)),
+        ("isGlobalUnicast", [Val::Ip(ip)]) => bool(global(ip)),
+        ("string", [value]) => Some(Ok(Val::text(crate::cel::functions::shown(value)))),
+        ("containsIP", [Val::Cidr(cidr), Val::Ip(ip)]) => bool(cidr.contains(*ip)),
+        ("containsIP", [Val::Cidr(cidr), Val::Text(text)]) => {
+            Some(parse_ip(text).map(|ip| Val::Bool(cidr.contains(ip))).map_err(Fail::text))
+        }
+        ("containsCIDR", [Val::Cidr(cidr), Val::Cidr(other)]) => bool(contains_cidr(cidr, other)),
+        ("containsCIDR", [Val::Cidr(cidr), Val::Text(text)]) => {
+            Some(Cidr::parse(text).map(|other| Val::Bool(contains_cidr(cidr, &other))).map_err(Fail::text))
+        }
+        ("ip", [Val::Cidr(cidr)]) => Some(Ok(Val::Ip(cidr.address))),
+        ("prefixLength", [Val::Cidr(cidr)]) => Some(Ok(Val::Int(i64::from(cidr.bits)))),
+        ("masked", [Val::Cidr(cidr)]) => {
+            Some(Ok(Val::Cidr(Cidr { address: masked(cidr.address, cidr.bits), bits: cidr.bits })))
+        }
+        _ => None,
+    }
+}
+
+fn contains_cidr(cidr: &Cidr, other: &Cidr) -> bool {
+    cidr.bits <= other.bits && cidr.contains(other.address)
+}
+
+fn link_local(ip: &IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.segments()[0] & 0xffc0 == 0xfe80,
+    }
+}
+
+fn link_local_multicast(ip: &IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => v4.octets()[..3] == [224, 0, 0],
+        IpAddr::V6(v6) => v6.segments()[0] & 0xff0f == 0xff02,
+    }
+}
+
+fn global(ip: &IpAddr) -> bool {
+    let broadcast = *ip == IpAddr::V4(Ipv4Addr::BROADCAST);
+    !broadcast && !ip.is_unspecified() && !ip.is_loopback() && !ip.is_multicast() && !link_local(ip)
+}

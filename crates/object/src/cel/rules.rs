@@ -1,0 +1,153 @@
+//! Rules as a CRD states them: compiled for checking, compiled for running.
+
+use std::sync::Arc;
+
+use ::cel::common::ast::{EntryExpr, Expr, IdedExpr};
+
+use super::check::check;
+use super::parse::{Parsed, parse};
+use super::types::{Ty, declared};
+use crate::Value;
+use crate::field::{FieldError, FieldErrorKind};
+use crate::schema::crd_parts::shown_as;
+use crate::schema::crd_shown::internal_rule;
+use crate::schema::{Rule, Schema, field_path};
+
+/// The value a rule is about.
+pub(super) const SELF: &str = "self";
+/// What errors call the type of `self`; upstream appends the time.
+const SELF_TYPE: &str = "selfType0";
+/// The value it replaces.
+pub(super) const OLD_SELF: &str = "oldSelf";
+
+/// What is wrong with the rules of one node of a CRD's schema. `at` is the path of `x-kubernetes-validations`, `root` says
+/// that the node is a whole resource, `uncorrelatable` is the ancestor below which old values cannot be matched.
+pub fn check_rules(schema: &Value, at: &str, root: bool, uncorrelatable: Option<&str>) -> Vec<FieldError> {
+    let mut node = Schema::from_json(schema);
+    node.embedded_resource |= root;
+    let node = Arc::new(node);
+    let Some(kind) = declared(&node, SELF_TYPE) else {
+        let detail = "failed to convert to declType for CEL validation rules".to_string();
+        return vec![FieldError { kind: FieldErrorKind::Internal, field: at.to_string(), value: None, detail }];
+    };
+    let rules = schema["x-kubernetes-validations"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut errors = Vec::new();
+    for (index, json) in rules.iter().enumerate() {
+        check_rule(json, &kind, &format!("{at}[{index}]"), uncorrelatable, &mut errors);
+    }
+    errors
+}
+
+fn check_rule(json: &Value, kind: &Ty, at: &str, uncorrelatable: Option<&str>, errors: &mut Vec<FieldError>) {
+    let text = |key: &str| json[key].as_str().unwrap_or("");
+    let optional = json["optionalOldSelf"] == true;
+    let old = if optional { Ty::Optional(Arc::new(kind.clone())) } else { kind.clone() };
+    let variables = [(SELF, kind.clone()), (OLD_SELF, old)];
+    let compiled = |source: &str| {
+        let parsed = parse(source)?;
+        check(&parsed, source, &variables)
+    };
+    let shown = internal_rule(json);
+    let mut uses_old_self = false;
+    match compiled(text("rule")) {
+        Err(issues) => errors.push(shown_as(&format!("{at}.rule"), &shown, &format!("compilation failed: {issues}"))),
+        Ok(checked) if !matches!(checked.kind, Ty::Bool) => {
+            errors.push(shown_as(&format!("{at}.rule"), &shown, "cel expression must evaluate to a bool"));
+        }
+        Ok(checked) => {
+            uses_old_self = checked.uses_old_self;
+            errors.extend(message_error(text("messageExpression"), &compiled, at, &shown));
+        }
+    }
+    if let (true, Some(within)) = (uses_old_self, uncorrelatable) {
+        let detail = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
+        errors.push(FieldError::invalid(format!("{at}.rule"), text("rule"), detail));
+    }
+    if let (false, Some(given)) = (uses_old_self, json["optionalOldSelf"].as_bool()) {
+        let detail = "may not be set if oldSelf is not used in rule";
+        errors.push(FieldError::invalid(format!("{at}.optionalOldSelf"), given, detail));
+    }
+}
+
+fn message_error(
+    source: &str,
+    compiled: &dyn Fn(&str) -> Result<super::check::Checked, String>,
+    at: &str,
+    shown: &str,
+) -> Option<FieldError> {
+    if source.is_empty() {
+        return None;
+    }
+    let at = format!("{at}.messageExpression");
+    match compiled(source) {
+        Err(issues) => Some(shown_as(&at, shown, &format!("messageExpression compilation failed: {issues}"))),
+        Ok(checked) if !matches!(checked.kind, Ty::Text) => {
+            Some(shown_as(&at, shown, "messageExpression must evaluate to a string"))
+        }
+        Ok(_) => None,
+    }
+}
+
+/// A rule ready to run.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub rule: Rule,
+    /// `None` when the rule does not parse, which its CRD's creation rules out.
+    pub program: Option<Parsed>,
+    pub message: Option<Parsed>,
+    pub uses_old_self: bool,
+    /// The field the failure is reported on, relative to the node.
+    pub field_path: String,
+}
+
+impl Compiled {
+    pub fn new(rule: &Rule, schema: &Schema) -> Self {
+        let program = parse(&rule.rule).ok();
+        let message = Some(&rule.message_expression).filter(|text| !text.is_empty()).and_then(|text| parse(text).ok());
+        let uses_old_self = program.as_ref().is_some_and(|parsed| names(&parsed.expression, OLD_SELF));
+        let field_path = if rule.field_path.is_empty() { String::new() } else { shown_path(rule, schema) };
+        Self { rule: rule.clone(), program, message, uses_old_self, field_path }
+    }
+
+    /// What errors call the rule.
+    pub fn words(&self) -> &str {
+        let message = self.rule.message.trim();
+        if self.rule.message.is_empty() { self.rule.rule.trim() } else { message }
+    }
+}
+
+/// `.a['b']` as errors show it. Brackets name properties too when the schema has them.
+fn shown_path(rule: &Rule, schema: &Schema) -> String {
+    fn as_json(schema: &Schema) -> Value {
+        let properties: crate::Map =
+            schema.properties.iter().map(|(name, child)| (name.to_string(), as_json(child))).collect();
+        let mut json = serde_json::json!({});
+        if !properties.is_empty() {
+            json["properties"] = Value::Object(properties);
+        }
+        if let Some(additional) = &schema.additional {
+            json["additionalProperties"] = as_json(additional);
+        }
+        json
+    }
+    field_path::resolve(&rule.field_path, &as_json(schema), true).map(|(shown, _)| shown).unwrap_or_default()
+}
+
+/// Whether an expression names a variable.
+fn names(expression: &IdedExpr, name: &str) -> bool {
+    let below = |e: &IdedExpr| names(e, name);
+    match &expression.expr {
+        Expr::Ident(ident) => ident == name,
+        Expr::Select(select) => below(&select.operand),
+        Expr::Call(call) => call.target.as_deref().is_some_and(below) || call.args.iter().any(below),
+        Expr::List(list) => list.elements.iter().any(below),
+        Expr::Map(map) => map.entries.iter().any(|entry| match &entry.expr {
+            EntryExpr::MapEntry(entry) => below(&entry.key) || below(&entry.value),
+            EntryExpr::StructField(field) => below(&field.value),
+        }),
+        Expr::Comprehension(c) => {
+            [&c.iter_range, &c.accu_init, &c.loop_cond, &c.loop_step, &c.result].into_iter().any(below)
+        }
+        Expr::Struct(_) | Expr::Literal(_) | Expr::Unspecified => false,
+    }
+}

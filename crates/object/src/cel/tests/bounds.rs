@@ -1,0 +1,70 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::Value;
+use crate::cel::{Rules, check_rules};
+use crate::schema::Schema;
+
+fn issues(rule: &str) -> Vec<String> {
+    let schema = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}},
+        "x-kubernetes-validations": [{"rule": rule}]});
+    check_rules(&schema, "rules", true, None).iter().map(ToString::to_string).collect()
+}
+
+fn run(rule: &str, object: &Value) -> Vec<String> {
+    let schema = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}},
+        "x-kubernetes-validations": [{"rule": rule}]});
+    let rules = Rules::new(Arc::new(Schema::from_json(&schema)));
+    rules.validate(object, None).0.iter().map(|error| error.detail.clone()).collect()
+}
+
+#[test]
+fn a_rule_without_end_is_stopped() {
+    let items: Vec<i64> = (0..2000).collect();
+    let rule = "self.l.all(a, self.l.all(b, self.l.all(c, a + b + c >= 0)))";
+    let failed = run(rule, &json!({"l": items}));
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].starts_with("'operation cancelled: actual cost limit exceeded'"), "{failed:?}");
+}
+
+#[test]
+fn loops_are_linear() {
+    let items: Vec<i64> = (0..50_000).collect();
+    assert_eq!(run("self.l.map(x, x + 1).size() == 50000", &json!({"l": items})), Vec::<String>::new());
+}
+
+#[test]
+fn deep_rules_are_refused() {
+    for deep in [
+        format!("{}true{}", "(".repeat(2_000), ")".repeat(2_000)),
+        format!("self{}", ".l".repeat(4_000)),
+        format!("1{} == 1", " + 1".repeat(4_000)),
+        format!("{}1{} == 1", "[".repeat(2_000), "]".repeat(2_000)),
+        format!("1 == 1{}", "[0]".repeat(1_500)),
+        "x".repeat(100_001),
+        "&&".repeat(40_000),
+    ] {
+        assert!(!issues(&deep).is_empty(), "{}", &deep[..20]);
+    }
+    // Pairs of negations cancel out.
+    assert!(issues(&format!("{}true", "!".repeat(4_000))).is_empty());
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_compiler(text in "[-a-z0-9 ()\\[\\]{}.,?:!<>=&|+*/%'\"]{0,60}") {
+        let _ = issues(&text);
+        let _ = run(&text, &json!({"l": [1, 2]}));
+    }
+
+    #[test]
+    fn what_checks_runs_without_overload_errors(a in -5i64..5, b in -5i64..5, op in "(\\+|-|\\*|/|%)", cmp in "(<|<=|==|!=|>|>=)") {
+        let rule = format!("{a} {op} {b} {cmp} self.l[0]");
+        prop_assert!(issues(&rule).is_empty());
+        for failed in run(&rule, &json!({"l": [1]})) {
+            prop_assert!(!failed.contains("no such overload"), "{}", failed);
+        }
+    }
+}
