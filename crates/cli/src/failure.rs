@@ -23,6 +23,14 @@ pub fn report(error: &(dyn Error + 'static)) -> ExitCode {
 /// What helps with the faults people meet.
 fn hint(error: &(dyn Error + 'static)) -> Option<String> {
     use switchboard_cluster::listener::ListenError;
+    use switchboard_gather::SourceError;
+    match error.downcast_ref::<SourceError>() {
+        Some(SourceError::Archive { .. }) => {
+            return Some("give the directory `oc adm must-gather` wrote, or a whole .tar or .tar.gz of it".into());
+        }
+        Some(SourceError::Open { .. }) => return Some("check the path and that it may be read".into()),
+        _ => {}
+    }
     match error.downcast_ref::<ListenError>() {
         Some(ListenError::Bind { source, .. }) if source.kind() == std::io::ErrorKind::AddrInUse => {
             Some("another server has this port; --listen 127.0.0.1:0 picks a free one".into())

@@ -1,6 +1,8 @@
 //! The `switchboard` command: words a user types, nothing else.
 
 mod failure;
+mod progress;
+mod serve;
 mod up;
 
 use std::process::ExitCode;
@@ -26,6 +28,8 @@ struct Arguments {
 enum Command {
     /// Starts the embedded cluster and prints where its kubeconfig is.
     Up(up::Up),
+    /// Serves a must-gather dump, read-only, so that kubectl works on it.
+    Serve(serve::Serve),
 }
 
 /// `EX_USAGE` of sysexits.h.
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
     };
     let done = match arguments.command {
         Command::Up(up) => runtime.block_on(up.run()),
+        Command::Serve(serve) => runtime.block_on(serve.run()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -19,7 +19,7 @@ use switchboard_cluster::store::{Bounds, Store};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The context of the default cluster.
-const DEFAULT_CONTEXT: &str = "switchboard";
+pub(crate) const DEFAULT_CONTEXT: &str = "switchboard";
 
 /// Starts the embedded cluster.
 #[derive(Args)]
@@ -41,7 +41,7 @@ pub struct Up {
     cluster: Vec<String>,
 }
 
-type Failure = Box<dyn Error>;
+pub(crate) type Failure = Box<dyn Error>;
 
 /// What the command cannot do.
 #[derive(Debug, thiserror::Error)]
@@ -166,7 +166,7 @@ fn contexts(cluster: &Cluster, address: SocketAddr) -> Vec<Context> {
 }
 
 /// The path is data and goes to stdout; the rest is talk.
-fn announce(file: &Path, listener: &Listener) -> std::io::Result<()> {
+pub(crate) fn announce(file: &Path, listener: &Listener) -> std::io::Result<()> {
     let file = std::path::absolute(file)?;
     eprintln!("serving at https://{}", listener.address());
     eprintln!("hint: export KUBECONFIG={}", file.display());

@@ -1,6 +1,7 @@
 //! The objects in one file.
 
 use serde_json::Value;
+use switchboard_object::yaml;
 
 /// What is wrong with a file, and on which line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,19 +14,17 @@ pub(crate) struct Wrong {
 ///
 /// Empty documents are nothing; a document that is no object is what is wrong.
 pub(crate) fn objects(text: &str) -> Result<Vec<Value>, Wrong> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| Wrong {
-        line: error.location().map(|place| place.line() as usize),
-        message: error.to_string(),
-    })?;
+    let documents = yaml::read_all(text).map_err(|error| Wrong { line: Some(error.line), message: error.message })?;
     let mut found = Vec::new();
     for document in documents {
+        let (document, line) = (document.value, document.line);
         match document {
             Value::Null => {}
             Value::Object(_) if is_list(&document) => found.extend(items(document)),
             Value::Object(_) => found.push(document),
             other => {
                 let message = format!("expected an object, found {}", type_name(&other));
-                return Err(Wrong { line: None, message });
+                return Err(Wrong { line: Some(line), message });
             }
         }
     }

@@ -1,0 +1,126 @@
+//! `switchboard serve`: a dump as a read-only cluster, until a signal.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use switchboard_cluster::Cluster;
+use switchboard_cluster::ambient::Ambient;
+use switchboard_cluster::auth::authentication::Authenticator;
+use switchboard_cluster::auth::certificates::Certificates;
+use switchboard_cluster::auth::gate::Gate;
+use switchboard_cluster::auth::kubeconfig::{self, Context};
+use switchboard_cluster::auth::token::TokenKey;
+use switchboard_cluster::frozen::{Log, Logs, Object};
+use switchboard_cluster::listener::Port;
+use switchboard_gather::{Dump, Problem};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::progress::ProgressLine;
+use crate::up::{DEFAULT_CONTEXT, Failure, announce};
+
+/// How many problems are printed; the rest is counted.
+const MAX_PROBLEMS_SHOWN: usize = 50;
+
+/// Serves a dump.
+#[derive(Args)]
+pub struct Serve {
+    /// What `oc adm must-gather` or `oc adm inspect` wrote: the directory, or a .tar.gz of it
+    #[arg(value_name = "DUMP")]
+    dump: PathBuf,
+    /// Where to listen; port 0 picks a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+    /// Where to write the kubeconfig [default: a temporary file, removed at the end]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+}
+
+impl Serve {
+    /// Runs until a signal comes.
+    pub async fn run(self) -> Result<(), Failure> {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let port = Port::take(self.listen).await?;
+        let address = port.address();
+        let path = self.dump.clone();
+        // Reading is long and blocks; a signal must end it all the same.
+        let reading = tokio::task::spawn_blocking(move || read(&path));
+        let dump = tokio::select! {
+            dump = reading => dump??,
+            _ = interrupt.recv() => std::process::exit(0),
+            _ = terminate.recv() => std::process::exit(0),
+        };
+        let ambient = Ambient::system();
+        let certificates = Certificates::ephemeral(&[address.ip()], ambient.now())?;
+        let gate = Gate {
+            authenticator: Authenticator::new(TokenKey::ephemeral()?, None),
+            authority: certificates.authority.certificate.clone(),
+        };
+        let (objects, logs) = contents(dump);
+        let cluster = Cluster::frozen(gate, ambient, objects, logs).await;
+        let listener = cluster.listen(port, &certificates)?;
+        let folder = tempfile::Builder::new().prefix("switchboard-").tempdir()?;
+        let file = self.kubeconfig.unwrap_or_else(|| folder.path().join("kubeconfig"));
+        let context = Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{address}") };
+        kubeconfig::write(&file, &certificates, &[context])?;
+        announce(&file, &listener)?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        eprintln!("stopping");
+        listener.stop().await;
+        Ok(())
+    }
+}
+
+fn read(path: &std::path::Path) -> Result<Dump, switchboard_gather::SourceError> {
+    let mut line = ProgressLine::begin();
+    let dump = switchboard_gather::read(path, |progress| {
+        line.show(|| {
+            let mebibytes = progress.bytes >> 20;
+            format!("reading: {} files, {} objects, {mebibytes} MiB", progress.files, progress.objects)
+        });
+    });
+    line.end();
+    let dump = dump?;
+    report(&dump);
+    Ok(dump)
+}
+
+fn report(dump: &Dump) {
+    for Problem { file, line, message } in dump.problems.iter().take(MAX_PROBLEMS_SHOWN) {
+        match line {
+            Some(line) => eprintln!("warning: {file}:{line}: {message}"),
+            None => eprintln!("warning: {file}: {message}"),
+        }
+    }
+    if let Some(more) = dump.problems.len().checked_sub(MAX_PROBLEMS_SHOWN).filter(|more| *more > 0) {
+        eprintln!("warning: and {more} more files that could not be read");
+    }
+    let inferred = dump.objects.iter().filter(|o| o.inferred).count();
+    eprintln!("read {} objects and {} logs", dump.objects.len(), dump.logs.len());
+    if inferred > 0 {
+        eprintln!("inferred the resource names and scope of kinds the dump does not define: {inferred} objects");
+    }
+    if dump.objects.is_empty() {
+        eprintln!("hint: a dump has `namespaces` or `cluster-scoped-resources` folders; is this the right path?");
+    }
+}
+
+fn contents(dump: Dump) -> (Vec<Object>, Logs) {
+    let objects = dump.objects.into_iter().map(|o| Object {
+        kind: o.kind,
+        plural: o.plural,
+        namespaced: o.namespaced,
+        value: o.value,
+    });
+    let logs = dump.logs.into_iter().map(|l| Log {
+        namespace: l.namespace,
+        pod: l.pod,
+        container: l.container,
+        previous: l.previous,
+        text: l.text.into(),
+    });
+    (objects.collect(), logs.collect())
+}
