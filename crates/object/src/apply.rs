@@ -148,7 +148,8 @@ fn recorded<'a>(
     manager: &'a str,
 ) -> Result<Entries<'a>, Problems> {
     updater.refresh(old, &mut entries)?;
-    let changed = updater.update(old, new, &mut entries)?.difference(&UNTRACKED);
+    let mut changed = updater.update(old, new, &mut entries)?;
+    changed.subtract(&UNTRACKED);
     if !changed.is_empty() {
         take(&mut entries, Entry { set: changed, ..own_entry(manager, Operation::Update, &updater.writer) });
     }
@@ -161,7 +162,7 @@ fn take<'a>(entries: &mut Entries<'a>, own: Entry<'a>) {
     let same = |e: &&mut Entry<'a>| e.is(&own.manager, own.operation, &own.api_version, &own.subresource);
     match entries.0.iter_mut().find(same) {
         Some(earlier) => {
-            earlier.set = own.set.union(&earlier.set);
+            earlier.set.unite(own.set);
             earlier.time = own.time;
         }
         None => entries.0.push(own),
@@ -252,7 +253,7 @@ fn merged<'a>(
     let Some(ours) = ours else { return Err(conflict::status(conflicts)) };
     let mut left = conflicts;
     for conflict in &mut left {
-        conflict.set = conflict.set.difference(&ours);
+        conflict.set.subtract(&ours);
     }
     left.retain(|conflict| !conflict.set.is_empty());
     if !left.is_empty() {
@@ -271,7 +272,7 @@ fn attempt<'a>(
     updater.refresh(live, &mut entries).map_err(Refusal::Problems)?;
     let mut set = collect::collect(patch, updater.typed.root(), updater.typed.definitions);
     if let Some(fields) = updater.reset.of(updater.writer.api_version) {
-        set = set.recursive_difference(fields);
+        set.subtract_below(fields);
     }
     let own = own_entry(updater.writer.manager, Operation::Apply, &updater.writer);
     let before = entries.0.iter().find(|e| e.is(&own.manager, own.operation, "", &own.subresource));
@@ -279,7 +280,7 @@ fn attempt<'a>(
     let is_own = |e: &Entry<'a>| e.is(&own.manager, Operation::Apply, "", &own.subresource);
     let object = updater.apply(live, patch, &mut entries, Entry { set, ..own.clone() }, force)?;
     for entry in entries.0.iter_mut().filter(|e| is_own(e)) {
-        entry.set = entry.set.difference(&UNTRACKED);
+        entry.set.subtract(&UNTRACKED);
         // Owning a field together with others, as it is, leaves no trace in time.
         if object.is_none() {
             entry.time = time_before.clone();

@@ -57,10 +57,9 @@ fn items<'a>(value: &'a Value, list: &ListAtom<'a>, definitions: &'a Definitions
 }
 
 /// The set with every named field on the way to a path added.
-pub(crate) fn with_named_fields<'a>(set: &Set<'a>, ty: Option<Ty<'_>>, definitions: &Definitions) -> Set<'a> {
+pub(crate) fn with_named_fields<'a>(mut set: Set<'a>, ty: Option<Ty<'_>>, definitions: &Definitions) -> Set<'a> {
     let atom = ty.map(|ty| ty.resolve(definitions));
-    let mut out = set.clone();
-    for node in &mut out.nodes {
+    for node in &mut set.nodes {
         if node.children.is_empty() {
             continue;
         }
@@ -73,7 +72,7 @@ pub(crate) fn with_named_fields<'a>(set: &Set<'a>, ty: Option<Ty<'_>>, definitio
             (Element::Key(_), Some(atom)) => atom.list.map(|list| list.item),
             _ => None,
         };
-        node.children = with_named_fields(&node.children, below, definitions);
+        node.children = with_named_fields(std::mem::take(&mut node.children), below, definitions);
     }
-    out
+    set
 }

@@ -163,12 +163,12 @@ impl<'a> Entries<'a> {
     }
 
     fn merge_into(&mut self, bucket: usize, i: usize) {
-        let set = self.0[i].set.union(&self.0[bucket].set);
+        let set = self.0[i].set.clone();
         let time = self.0[i].time.clone();
         let entry = &mut self.0[bucket];
         entry.manager = Cow::Borrowed(ANCIENT);
         entry.subresource = Cow::Borrowed("");
-        entry.set = set;
+        entry.set.unite(set);
         entry.time = time;
     }
 }

@@ -53,7 +53,7 @@ fn decode_level(fields: &Value) -> Result<(Set<'_>, bool), String> {
             let same = later.element == first.element;
             if same {
                 first.member |= later.member;
-                first.children = first.children.union(&later.children);
+                first.children.unite(std::mem::take(&mut later.children));
             }
             same
         });

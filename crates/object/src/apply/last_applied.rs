@@ -31,8 +31,11 @@ pub(crate) fn unchanged<'a>(last: &'a Value, live: &'a Value, typed: Typed<'a>) 
     validate(live, ty, definitions, false).ok()?;
     validate(last, ty, definitions, false).ok()?;
     let changes = compare(last, live, ty, definitions).ok()?;
-    let set = collect(last, ty, definitions);
-    Some(set.difference(&changes.modified).difference(&changes.added).difference(&changes.removed))
+    let mut set = collect(last, ty, definitions);
+    for changed in [&changes.modified, &changes.added, &changes.removed] {
+        set.subtract(changed);
+    }
+    Some(set)
 }
 
 /// Writes the configuration into the annotation of an object that has the annotation.

@@ -25,6 +25,21 @@ pub(crate) struct Updater<'a> {
     pub(crate) reset: &'a ResetFields,
 }
 
+/// What a write did to the object as a version sees it.
+struct Change<'a> {
+    version: String,
+    changed: Set<'a>,
+    removed: Set<'a>,
+}
+
+impl<'a> Change<'a> {
+    fn of(version: &str, changes: Changes<'a>) -> Self {
+        let mut changed = changes.modified;
+        changed.unite(changes.added);
+        Self { version: version.to_string(), changed, removed: changes.removed }
+    }
+}
+
 /// Why an apply is refused.
 pub(crate) enum Refusal<'a> {
     Conflicts(Vec<Conflict<'a>>),
@@ -65,22 +80,20 @@ impl<'a> Updater<'a> {
         new: &'a Value,
         entries: &mut Entries<'a>,
     ) -> Result<Set<'a>, Problems> {
-        let changes = self.changes(old, new, self.writer.api_version)?;
-        let mut changed = changes.modified.union(&changes.added);
-        let mut others: Vec<(String, Changes<'a>, Set<'a>)> = Vec::new();
+        let Changes { removed, modified: mut changed, added } = self.changes(old, new, self.writer.api_version)?;
+        changed.unite(added);
+        let mut others = Vec::new();
         for entry in &mut entries.0 {
             let (removed, taken) = if entry.api_version == self.writer.api_version {
-                (&changes.removed, &changed)
+                (&removed, &changed)
             } else {
-                let (_, changes, changed) = self.in_version(old, new, &entry.api_version, &mut others)?;
-                (&changes.removed, &*changed)
+                let change = self.in_version(old, new, &entry.api_version, &mut others)?;
+                (&change.removed, &change.changed)
             };
-            disown(entry, taken, removed);
+            entry.set.subtract(taken);
+            entry.set.subtract(removed);
         }
         entries.0.retain(|entry| !entry.set.is_empty());
-        if let Some(fields) = self.reset.of(self.writer.api_version) {
-            changed = changed.recursive_difference(fields);
-        }
         Ok(changed)
     }
 
@@ -97,12 +110,21 @@ impl<'a> Updater<'a> {
         let last = position(entries, &own).map(|i| entries.0.remove(i));
         entries.0.push(own);
         let own = entries.0.len() - 1;
-        if let Some(last) = last.filter(|last| !last.set.is_empty()) {
+        if let Some(last) = last.filter(|last| self.may_remove(last, config, entries)) {
             let pruned = self.prune(merged, &last, entries);
             merged = pruned.map_err(|why| Refusal::Problems(format!("failed to prune fields: {why}").into()))?;
         }
         self.settle(live, &merged, entries, own, force)?;
         Ok((!same(live, &merged)).then_some(merged))
+    }
+
+    /// Whether pruning can find anything: not when all that was applied is applied again, which is the common case. A
+    /// hollow value is owned without its contents, and may yet go with them.
+    fn may_remove(&self, last: &Entry<'_>, config: &Value, entries: &Entries<'a>) -> bool {
+        let here = |entry: &Entry<'_>| entry.api_version == self.writer.api_version;
+        let again = || entries.0.last().is_some_and(|own| last.set.is_within(&own.set));
+        let nothing_gone = here(last) && entries.0.iter().all(here) && again() && !is_hollow(config);
+        !last.set.is_empty() && !nothing_gone
     }
 
     /// Takes from the other entries what the apply changed; without `force`, that is a conflict.
@@ -114,9 +136,9 @@ impl<'a> Updater<'a> {
         own: usize,
         force: bool,
     ) -> Result<(), Refusal<'a>> {
-        let changes = self.changes(live, merged, self.writer.api_version).map_err(Refusal::Problems)?;
-        let changed = changes.modified.union(&changes.added);
-        let mut others: Vec<(String, Changes<'_>, Set<'_>)> = Vec::new();
+        let own_version = self.changes(live, merged, self.writer.api_version).map_err(Refusal::Problems)?;
+        let own_version = Change::of("", own_version);
+        let mut others = Vec::new();
         let mut conflicts = Vec::new();
         let mut outcome = Vec::with_capacity(entries.0.len());
         for (i, entry) in entries.0.iter().enumerate() {
@@ -124,19 +146,19 @@ impl<'a> Updater<'a> {
                 outcome.push(None);
                 continue;
             }
-            let (removed, changed) = if entry.api_version == self.writer.api_version {
-                (&changes.removed, &changed)
+            let change = if entry.api_version == self.writer.api_version {
+                &own_version
             } else {
-                let found = self.in_version(live, merged, &entry.api_version, &mut others);
-                let (_, changes, changed) = found.map_err(Refusal::Problems)?;
-                (&changes.removed, &*changed)
+                self.in_version(live, merged, &entry.api_version, &mut others).map_err(Refusal::Problems)?
             };
-            let taken = entry.set.intersection(changed);
+            let taken = entry.set.intersection(&change.changed);
+            let untouched = taken.is_empty() && change.removed.is_empty();
+            let mut left = if untouched { Set::default() } else { entry.set.difference(&taken) };
+            left.subtract(&change.removed);
+            outcome.push((!untouched).then_some(left));
             if !taken.is_empty() {
-                conflicts.push(Conflict::new(entry, taken.clone()));
+                conflicts.push(Conflict::new(entry, taken));
             }
-            let left = entry.set.difference(&taken).difference(removed);
-            outcome.push((!taken.is_empty() || !removed.is_empty()).then_some(left));
         }
         if !force && !conflicts.is_empty() {
             return Err(Refusal::Conflicts(conflicts));
@@ -165,21 +187,19 @@ impl<'a> Updater<'a> {
         old: &'v Value,
         new: &'v Value,
         version: &str,
-        cache: &'c mut Vec<(String, Changes<'v>, Set<'v>)>,
-    ) -> Result<&'c mut (String, Changes<'v>, Set<'v>), Problems>
+        cache: &'c mut Vec<Change<'v>>,
+    ) -> Result<&'c Change<'v>, Problems>
     where
         'a: 'v,
     {
-        let place = match cache.iter().position(|(v, ..)| v == version) {
+        let place = match cache.iter().position(|change| change.version == version) {
             Some(place) => place,
             None => {
-                let changes = self.in_other_version(old, new, version)?;
-                let changed = changes.modified.union(&changes.added);
-                cache.push((version.to_string(), changes, changed));
+                cache.push(Change::of(version, self.in_other_version(old, new, version)?));
                 cache.len() - 1
             }
         };
-        Ok(&mut cache[place])
+        Ok(&cache[place])
     }
 
     fn in_other_version<'v>(&self, old: &'v Value, new: &'v Value, version: &str) -> Result<Changes<'v>, Problems>
@@ -199,7 +219,7 @@ impl<'a> Updater<'a> {
         let Some(ty) = self.ty(&last.api_version) else { return Ok(merged) };
         self.check_converted(&merged, &last.api_version)
             .map_err(|why| format!("failed to convert merged object to last applied version: {why}"))?;
-        let last_set = with_named_fields(&last.set, Some(ty), definitions);
+        let last_set = with_named_fields(last.set.clone(), Some(ty), definitions);
         let pruned = remove(&merged, &last_set, ty, definitions);
         let pruned = self.add_back_owned(&merged, pruned, &last.api_version, entries);
         let (pruned, current) = pruned.map_err(|why| format!("failed add back owned items: {why}"))?;
@@ -211,9 +231,9 @@ impl<'a> Updater<'a> {
             })?;
         }
         // Only what the applier owned goes: the rest dangled below it.
-        let kept = with_named_fields(&collect(&pruned, ty, definitions), Some(ty), definitions);
-        let all = with_named_fields(&collect(&merged, ty, definitions), Some(ty), definitions);
-        let gone = all.difference(&kept).intersection(&last_set);
+        let mut gone = with_named_fields(collect(&merged, ty, definitions), Some(ty), definitions);
+        gone.subtract(&with_named_fields(collect(&pruned, ty, definitions), Some(ty), definitions));
+        let gone = gone.intersection(&last_set);
         let pruned = if gone.is_empty() { merged } else { remove(&merged, &gone, ty, definitions) };
         if last.api_version != self.writer.api_version {
             validate(&pruned, self.typed.root(), definitions, false).map_err(|why| why.to_string())?;
@@ -241,7 +261,7 @@ impl<'a> Updater<'a> {
             let mut owned = Set::default();
             let mut any = false;
             for entry in entries.0.iter().filter(|e| e.api_version == version) {
-                owned = owned.union(&entry.set);
+                owned.unite(entry.set.clone());
                 any = true;
             }
             if any {
@@ -271,10 +291,10 @@ fn add_back<'v>(
     ty: Ty<'v>,
     definitions: &'v Definitions,
 ) -> Value {
-    let named = |set: &Set<'v>| with_named_fields(set, Some(ty), definitions);
-    let all = named(&collect(merged, ty, definitions));
-    let left = named(&collect(pruned, ty, definitions));
-    let gone = all.difference(&left).difference(&named(owned));
+    let named = |set: Set<'v>| with_named_fields(set, Some(ty), definitions);
+    let mut gone = named(collect(merged, ty, definitions));
+    gone.subtract(&named(collect(pruned, ty, definitions)));
+    gone.subtract(&named(owned.clone()));
     remove(merged, &gone, ty, definitions)
 }
 
@@ -282,11 +302,12 @@ fn position(entries: &Entries<'_>, own: &Entry<'_>) -> Option<usize> {
     entries.0.iter().position(|e| e.is(&own.manager, own.operation, &own.api_version, &own.subresource))
 }
 
-fn disown<'a>(entry: &mut Entry<'a>, taken: &Set<'_>, removed: &Set<'_>) {
-    if entry.set.intersects(taken) {
-        entry.set = entry.set.difference(taken);
-    }
-    if !removed.is_empty() {
-        entry.set = entry.set.difference(removed);
+/// Is there a null or an empty container anywhere?
+fn is_hollow(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty() || fields.values().any(is_hollow),
+        Value::Array(items) => items.is_empty() || items.iter().any(is_hollow),
+        _ => false,
     }
 }

@@ -9,7 +9,13 @@ use super::set::Set;
 /// The set with everything below a part that is atomic now replaced by that part; `None` when nothing changes.
 pub(crate) fn reconcile<'a>(set: &Set<'a>, ty: Ty<'_>, definitions: &Definitions) -> Option<Set<'a>> {
     let (_, atomic) = walk(set, ty, false, definitions);
-    (!atomic.is_empty()).then(|| set.recursive_difference(&atomic).union(&atomic))
+    if atomic.is_empty() {
+        return None;
+    }
+    let mut fitted = set.clone();
+    fitted.subtract_below(&atomic);
+    fitted.unite(atomic);
+    Some(fitted)
 }
 
 /// Whether the value at this path became atomic, and the paths below that did.

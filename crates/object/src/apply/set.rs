@@ -65,11 +65,7 @@ impl<'a> Set<'a> {
         }
         let node = self.entry(element);
         node.member |= member;
-        if node.children.is_empty() {
-            node.children = children;
-        } else if !children.is_empty() {
-            node.children = node.children.union(&children);
-        }
+        node.children.unite(children);
     }
 
     pub(crate) fn get(&self, element: &Element<'_>) -> Option<&Node<'a>> {
@@ -77,24 +73,18 @@ impl<'a> Set<'a> {
         self.nodes.get(place)
     }
 
-    /// The paths in either set.
-    pub(crate) fn union(&self, other: &Set<'a>) -> Set<'a> {
-        if self.is_empty() {
-            return other.clone();
+    /// Adds the paths of another set.
+    pub(crate) fn unite(&mut self, other: Set<'a>) {
+        let follows = |last: &Node<'a>| other.nodes.first().is_none_or(|first| last.element < first.element);
+        if self.nodes.last().is_none_or(follows) {
+            self.nodes.extend(other.nodes);
+            return;
         }
-        if other.is_empty() {
-            return self.clone();
+        for node in other.nodes {
+            let own = self.entry(node.element);
+            own.member |= node.member;
+            own.children.unite(node.children);
         }
-        let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
-        walk_pairs(self, other, |a, b| match (a, b) {
-            (Some(a), Some(b)) => nodes.push(Node {
-                element: a.element.clone(),
-                member: a.member || b.member,
-                children: a.children.union(&b.children),
-            }),
-            (one, other) => nodes.extend(one.or(other).cloned()),
-        });
-        Set { nodes }
     }
 
     /// The paths in both sets.
@@ -108,38 +98,63 @@ impl<'a> Set<'a> {
         Set { nodes }
     }
 
-    /// The paths that are not in `other`.
-    pub(crate) fn difference(&self, other: &Set<'_>) -> Set<'a> {
-        let mut nodes = Vec::with_capacity(self.nodes.len());
-        walk_pairs(self, other, |a, b| match (a, b) {
-            (Some(a), Some(b)) => push(&mut nodes, a, a.member && !b.member, a.children.difference(&b.children)),
-            (Some(a), None) => nodes.push(a.clone()),
-            _ => {}
+    /// Takes out the paths that are in `other`.
+    pub(crate) fn subtract(&mut self, other: &Set<'_>) {
+        self.subtract_with(other, |node, taken| {
+            node.member &= !taken.member;
+            node.children.subtract(&taken.children);
         });
-        Set { nodes }
     }
 
-    /// The paths that neither are in `other` nor lie below one that is.
-    pub(crate) fn recursive_difference(&self, other: &Set<'_>) -> Set<'a> {
-        let mut nodes = Vec::with_capacity(self.nodes.len());
-        walk_pairs(self, other, |a, b| match (a, b) {
-            (Some(_), Some(b)) if b.member => {}
-            (Some(a), Some(b)) => push(&mut nodes, a, a.member, a.children.recursive_difference(&b.children)),
-            (Some(a), None) => nodes.push(a.clone()),
-            _ => {}
-        });
-        Set { nodes }
-    }
-
-    /// Does any path of this set lie in `other`?
-    pub(crate) fn intersects(&self, other: &Set<'_>) -> bool {
-        let mut found = false;
-        walk_pairs(self, other, |a, b| {
-            if let (false, Some(a), Some(b)) = (found, a, b) {
-                found = (a.member && b.member) || a.children.intersects(&b.children);
+    /// Takes out the paths that are in `other` or lie below one that is.
+    pub(crate) fn subtract_below(&mut self, other: &Set<'_>) {
+        self.subtract_with(other, |node, taken| {
+            if taken.member {
+                node.member = false;
+                node.children = Set::default();
+            } else {
+                node.children.subtract_below(&taken.children);
             }
         });
-        found
+    }
+
+    fn subtract_with(&mut self, other: &Set<'_>, take: impl Fn(&mut Node<'a>, &Node<'_>)) {
+        let mut rest = other.nodes.as_slice();
+        if rest.is_empty() {
+            return;
+        }
+        self.nodes.retain_mut(|node| {
+            while let [first, tail @ ..] = rest {
+                match first.element.cmp(&node.element) {
+                    Ordering::Less => rest = tail,
+                    Ordering::Equal => {
+                        rest = tail;
+                        take(node, first);
+                        return node.member || !node.children.is_empty();
+                    }
+                    Ordering::Greater => return true,
+                }
+            }
+            true
+        });
+    }
+
+    /// The paths that are not in `other`.
+    pub(crate) fn difference(&self, other: &Set<'_>) -> Set<'a> {
+        let mut left = self.clone();
+        left.subtract(other);
+        left
+    }
+
+    /// Are all paths in `other`?
+    pub(crate) fn is_within(&self, other: &Set<'_>) -> bool {
+        let mut within = true;
+        walk_pairs(self, other, |a, b| match (a, b) {
+            (Some(a), Some(b)) => within &= (b.member || !a.member) && a.children.is_within(&b.children),
+            (Some(_), None) => within = false,
+            _ => {}
+        });
+        within
     }
 
     /// Only the paths that no other path of the set goes on from.

@@ -104,7 +104,9 @@ fn element() -> impl Strategy<Value = String> {
             Element::Key(key.into()).encode()
         }),
         any::<bool>().prop_map(|b| Element::Value(Scalar::Bool(b)).encode()),
-        any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(|f| Element::Value(Scalar::Float(f)).encode()),
+        any::<f64>()
+            .prop_filter("finite", |f| f.is_finite())
+            .prop_map(|f| Element::Value(Scalar::Float(f + 0.0)).encode()),
         word().prop_map(|w| Element::Value(Scalar::Text(w.into())).encode()),
         (0i64..20).prop_map(|i| Element::Index(i).encode()),
     ]
