@@ -42,7 +42,7 @@ use crate::schema::{Definitions, Schema};
 use crate::status::Status;
 
 use atom::Ty;
-use entries::{Entries, Entry, Operation};
+use entries::{Entries, Entry, Operation, Slot};
 use ownership::{Refusal, Updater};
 use problem::Problems;
 use set::Set;
@@ -107,35 +107,51 @@ pub fn update(live: Option<&Value>, new: &mut Value, writer: Writer<'_>, typed: 
     let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let given = metadata.remove("managedFields").filter(|given| !given.is_null());
     let live_fields = live.and_then(|live| live.pointer("/metadata/managedFields"));
-    let entries = if writer.subresource.is_empty() { given_entries(given.as_ref(), live_fields) } else { None };
-    let entries = entries.unwrap_or_else(|| Entries::decode(live_fields).unwrap_or_default());
+    // Clients send back what they read: then the list they sent is ours to take apart.
+    let unchanged = given.is_some() && given.as_ref() == live_fields;
+    let entries = match &given {
+        Some(given) if !unchanged && writer.subresource.is_empty() => given_entries(given, live_fields),
+        _ => Entries::stored(live_fields).unwrap_or_default(),
+    };
     // Once the fields of an object are not tracked, only an apply begins to track them.
     if entries.is_empty() && live.is_some_and(|live| live.pointer("/metadata/uid").is_some_and(|uid| uid != "")) {
         return;
     }
-    let encoded = {
+    let slots = {
         let old = match live {
             Some(live) => Cow::Borrowed(live),
             None => empty::before_creation(writer.api_version, writer.kind, typed.custom),
         };
         let updater = Updater { typed, writer, reset };
-        recorded(&updater, &old, new, entries, writer.manager).ok().and_then(Entries::encode)
+        recorded(&updater, &old, new, entries, writer.manager).map(Entries::slots).unwrap_or_default()
     };
+    let mut stored = match (given, live_fields) {
+        (Some(Value::Array(given)), _) if unchanged => given,
+        (_, Some(Value::Array(live))) => kept_of(&slots, live),
+        _ => Vec::new(),
+    };
+    let encoded = entries::assemble(slots, &mut stored);
     if let (Some(encoded), Some(metadata)) = (encoded, new.get_mut("metadata").and_then(Value::as_object_mut)) {
         metadata.insert("managedFields".into(), encoded);
     }
 }
 
-/// The entries a request states; `None` when the live ones count.
-fn given_entries<'a>(given: Option<&'a Value>, live: Option<&'a Value>) -> Option<Entries<'a>> {
-    let list = given?.as_array()?;
+/// The stored list with only those entries copied that are kept.
+fn kept_of(slots: &[Slot], live: &[Value]) -> Vec<Value> {
+    let kept = |place| slots.iter().any(|slot| matches!(slot, Slot::Keep(p) if *p == place));
+    live.iter().enumerate().map(|(place, entry)| if kept(place) { entry.clone() } else { Value::Null }).collect()
+}
+
+/// The entries a request states, or the live ones when it states none that can be read.
+fn given_entries<'a>(given: &'a Value, live: Option<&'a Value>) -> Entries<'a> {
+    let list = given.as_array().map_or(&[][..], Vec::as_slice);
     let empty = |entry: &Value| entry.as_object().is_some_and(|e| e.values().all(|v| v.is_null() || v == ""));
     if list.is_empty() || (list.len() == 1 && empty(&list[0])) {
-        return Some(Entries::default());
+        return Entries::default();
     }
-    match Entries::decode(given) {
-        Ok(entries) if !entries.is_empty() => Some(entries),
-        _ => Some(Entries::decode(live).unwrap_or_default()),
+    match Entries::decode(Some(given)) {
+        Ok(entries) if !entries.is_empty() => entries,
+        _ => Entries::stored(live).unwrap_or_default(),
     }
 }
 
@@ -162,6 +178,7 @@ fn take<'a>(entries: &mut Entries<'a>, own: Entry<'a>) {
     let same = |e: &&mut Entry<'a>| e.is(&own.manager, own.operation, &own.api_version, &own.subresource);
     match entries.0.iter_mut().find(same) {
         Some(earlier) => {
+            earlier.read();
             earlier.set.unite(own.set);
             earlier.time = own.time;
         }
@@ -177,6 +194,7 @@ fn own_entry<'a>(manager: &'a str, operation: Operation, writer: &Writer<'a>) ->
         subresource: Cow::Borrowed(writer.subresource),
         time: Some(Cow::Borrowed(writer.now)),
         set: Set::default(),
+        stored: None,
     }
 }
 

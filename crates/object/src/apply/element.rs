@@ -74,6 +74,12 @@ impl Element<'_> {
     /// The key of this element in `fieldsV1`.
     pub(crate) fn encode(&self) -> String {
         let mut out = String::new();
+        self.encode_into(&mut out);
+        out
+    }
+
+    /// [`Element::encode`] at the end of a string.
+    pub(crate) fn encode_into(&self, out: &mut String) {
         match self {
             Self::Field(name) => {
                 out.reserve_exact(name.len() + 2);
@@ -86,21 +92,20 @@ impl Element<'_> {
                     if i > 0 {
                         out.push(',');
                     }
-                    super::scalar::write_json_string(&mut out, name, false);
+                    super::scalar::write_json_string(out, name, false);
                     out.push(':');
-                    value.write_json(&mut out);
+                    value.write_json(out);
                 }
                 out.push('}');
             }
             Self::Value(value) => {
                 out.push_str("v:");
-                value.write_json(&mut out);
+                value.write_json(out);
             }
             Self::Index(i) => {
                 let _ = write!(out, "i:{i}");
             }
         }
-        out
     }
 
     /// Reads a key of `fieldsV1`. `Ok(None)` is an element of a kind we do not know, which is dropped.

@@ -30,6 +30,22 @@ pub(crate) struct Entry<'a> {
     pub(crate) subresource: Cow<'a, str>,
     pub(crate) time: Option<Cow<'a, str>>,
     pub(crate) set: Set<'a>,
+    /// The stored entry as it is, as long as nobody had to look into its fields; `set` is empty until then.
+    pub(crate) stored: Option<Stored<'a>>,
+}
+
+/// An entry of the stored list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored<'a> {
+    pub(crate) fields: &'a Value,
+    place: usize,
+}
+
+/// One entry to store: one of the stored list, or a new one.
+#[derive(Debug)]
+pub(crate) enum Slot {
+    Keep(usize),
+    Write(Value),
 }
 
 /// All entries of an object, one per manager identity.
@@ -72,6 +88,25 @@ impl<'a> Entry<'a> {
         self.time.as_deref().and_then(|t| t.parse::<jiff::Timestamp>().ok()).map_or(0, jiff::Timestamp::as_second)
     }
 
+    /// Reads the stored fields.
+    pub(crate) fn read(&mut self) {
+        if let Some(stored) = self.stored.take() {
+            self.set = fields::decode(stored.fields).unwrap_or_default();
+        }
+    }
+
+    /// Takes paths out of the set.
+    pub(crate) fn lose(&mut self, paths: &Set<'_>, buffer: &mut String) {
+        if self.stored.is_some_and(|stored| fields::touches(stored.fields, paths, buffer)) {
+            self.read();
+        }
+        self.set.subtract(paths);
+    }
+
+    pub(crate) fn owns_nothing(&self) -> bool {
+        self.stored.is_none() && self.set.is_empty()
+    }
+
     fn encode(&self) -> Value {
         let mut entry = Map::new();
         entry.insert("apiVersion".into(), json!(self.api_version));
@@ -105,7 +140,11 @@ impl<'a> Entries<'a> {
     pub(crate) fn decode(list: Option<&'a Value>) -> Result<Self, String> {
         let mut entries = Entries::default();
         for (i, entry) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
-            let entry = decode_entry(i, entry)?;
+            let mut entry = decode_entry(i, entry)?;
+            let stored = entry.stored.take().map_or(&Value::Null, |stored| stored.fields);
+            entry.set = fields::decode(stored).map_err(|why| {
+                format!("error decoding versioned set from {}: error decoding set: {why}", entry.identity())
+            })?;
             match entries.0.iter_mut().find(|e| e.same_identity(&entry)) {
                 Some(earlier) => *earlier = entry,
                 None => entries.0.push(entry),
@@ -114,21 +153,45 @@ impl<'a> Entries<'a> {
         Ok(entries)
     }
 
+    /// Takes `metadata.managedFields` of a stored object as they are: every write leaves them in their normal form.
+    pub(crate) fn stored(list: Option<&'a Value>) -> Result<Self, String> {
+        let list = list.and_then(Value::as_array).into_iter().flatten();
+        let mut entries = Self(list.enumerate().map(|(i, entry)| decode_entry(i, entry)).collect::<Result<_, _>>()?);
+        let hollow = |stored: Stored<'a>| stored.fields.as_object().is_none_or(crate::Map::is_empty);
+        entries.0.iter_mut().filter(|entry| entry.stored.is_some_and(hollow)).for_each(Entry::read);
+        let twice = |(i, entry): (usize, &Entry<'a>)| entries.0[..i].iter().any(|e| e.same_identity(entry));
+        if entries.0.iter().enumerate().any(twice) {
+            // Writes of a Scale leave two entries for one writer; the later one counts.
+            let mut seen = Entries::default();
+            for entry in entries.0 {
+                seen.0.retain(|e| !e.same_identity(&entry));
+                seen.0.push(entry);
+            }
+            return Ok(seen);
+        }
+        Ok(entries)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The list to store, in upstream's order; `None` when there is no entry.
+    /// The list to store; `None` when there is no entry.
     pub(crate) fn encode(mut self) -> Option<Value> {
-        if self.is_empty() {
-            return None;
-        }
+        self.0.iter_mut().for_each(Entry::read);
+        assemble(self.slots(), &mut Vec::new())
+    }
+
+    /// The entries to store, in upstream's order.
+    pub(crate) fn slots(mut self) -> Vec<Slot> {
         self.0.sort_by(|a, b| {
             let order = a.operation.cmp(&b.operation).then_with(|| a.seconds().cmp(&b.seconds()));
             let order = order.then_with(|| a.manager.cmp(&b.manager)).then_with(|| a.api_version.cmp(&b.api_version));
             order.then_with(|| a.subresource.cmp(&b.subresource))
         });
-        Some(Value::Array(self.0.iter().map(Entry::encode).collect()))
+        let slot =
+            |entry: &Entry<'a>| entry.stored.map_or_else(|| Slot::Write(entry.encode()), |s| Slot::Keep(s.place));
+        self.0.iter().map(slot).collect()
     }
 
     /// Merges the oldest entries of updates, one bucket per version, until their number is within the bound.
@@ -163,6 +226,8 @@ impl<'a> Entries<'a> {
     }
 
     fn merge_into(&mut self, bucket: usize, i: usize) {
+        self.0[i].read();
+        self.0[bucket].read();
         let set = self.0[i].set.clone();
         let time = self.0[i].time.clone();
         let entry = &mut self.0[bucket];
@@ -171,6 +236,16 @@ impl<'a> Entries<'a> {
         entry.set.unite(set);
         entry.time = time;
     }
+}
+
+/// The list to store; kept entries are taken out of `stored`. `None` when there is no entry.
+pub(crate) fn assemble(slots: Vec<Slot>, stored: &mut [Value]) -> Option<Value> {
+    let entry = |slot| match slot {
+        Slot::Keep(place) => stored.get_mut(place).map(Value::take).unwrap_or_default(),
+        Slot::Write(entry) => entry,
+    };
+    let list: Vec<Value> = slots.into_iter().map(entry).collect();
+    (!list.is_empty()).then_some(Value::Array(list))
 }
 
 fn decode_entry(place: usize, entry: &Value) -> Result<Entry<'_>, String> {
@@ -188,17 +263,14 @@ fn decode_entry(place: usize, entry: &Value) -> Result<Entry<'_>, String> {
         "" => return Err(format!("missing fieldsType in managed fields entry {place}")),
         other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {place}")),
     }
-    let set = match entry.get("fieldsV1") {
-        None | Some(Value::Null) => Set::default(),
-        Some(fields) => fields::decode(fields).map_err(|why| format!("error decoding set: {why}"))?,
-    };
     Ok(Entry {
         manager: Cow::Borrowed(text("manager")),
         operation,
         api_version: Cow::Borrowed(text("apiVersion")),
         subresource: Cow::Borrowed(text("subresource")),
         time: entry.get("time").and_then(Value::as_str).map(whole_seconds),
-        set,
+        set: Set::default(),
+        stored: Some(Stored { fields: entry.get("fieldsV1").unwrap_or(&Value::Null), place }),
     })
 }
 

@@ -61,3 +61,19 @@ fn decode_level(fields: &Value) -> Result<(Set<'_>, bool), String> {
     let member = member || set.is_empty();
     Ok((set, member))
 }
+
+/// Is any path of the set among the fields? Reads no more of them than that takes.
+pub(crate) fn touches(fields: &Value, set: &Set<'_>, buffer: &mut String) -> bool {
+    let Some(fields) = fields.as_object() else { return false };
+    set.nodes.iter().any(|node| {
+        buffer.clear();
+        node.element.encode_into(buffer);
+        let Some(below) = fields.get(buffer.as_str()) else { return false };
+        (node.member && states_itself(below)) || touches(below, &node.children, buffer)
+    })
+}
+
+/// Is the path that ends here in the set?
+pub(crate) fn states_itself(fields: &Value) -> bool {
+    fields.as_object().is_none_or(|fields| fields.is_empty() || fields.contains_key("."))
+}

@@ -10,7 +10,7 @@ use super::conflict::Conflict;
 use super::entries::{Entries, Entry};
 use super::merge::merge;
 use super::problem::Problems;
-use super::reconcile::reconcile;
+use super::reconcile::{is_needed, reconcile};
 use super::remove::remove;
 use super::reset::ResetFields;
 use super::scalar::same;
@@ -66,6 +66,9 @@ impl<'a> Updater<'a> {
         for entry in &mut entries.0 {
             self.check_converted(live, &entry.api_version)?;
             let Some(ty) = self.ty(&entry.api_version) else { continue };
+            if entry.stored.is_some_and(|stored| is_needed(stored.fields, ty, self.definitions())) {
+                entry.read();
+            }
             if let Some(fitted) = reconcile(&entry.set, ty, self.definitions()) {
                 entry.set = fitted;
             }
@@ -83,6 +86,7 @@ impl<'a> Updater<'a> {
         let Changes { removed, modified: mut changed, added } = self.changes(old, new, self.writer.api_version)?;
         changed.unite(added);
         let mut others = Vec::new();
+        let mut buffer = String::new();
         for entry in &mut entries.0 {
             let (removed, taken) = if entry.api_version == self.writer.api_version {
                 (&removed, &changed)
@@ -90,10 +94,10 @@ impl<'a> Updater<'a> {
                 let change = self.in_version(old, new, &entry.api_version, &mut others)?;
                 (&change.removed, &change.changed)
             };
-            entry.set.subtract(taken);
-            entry.set.subtract(removed);
+            entry.lose(taken, &mut buffer);
+            entry.lose(removed, &mut buffer);
         }
-        entries.0.retain(|entry| !entry.set.is_empty());
+        entries.0.retain(|entry| !entry.owns_nothing());
         Ok(changed)
     }
 

@@ -1,5 +1,6 @@
 //! Fitting a recorded set to a schema that has since made parts of the object atomic.
 
+use crate::Value;
 use crate::schema::Definitions;
 
 use super::atom::Ty;
@@ -51,4 +52,34 @@ fn walk<'a>(set: &Set<'a>, ty: Ty<'_>, whole: bool, definitions: &Definitions) -
         }
     }
     (false, found)
+}
+
+/// Would [`reconcile`] change the set these fields stand for?
+pub(crate) fn is_needed(fields: &Value, ty: Ty<'_>, definitions: &Definitions) -> bool {
+    unfit(fields, ty, false, definitions)
+}
+
+fn unfit(fields: &Value, ty: Ty<'_>, whole: bool, definitions: &Definitions) -> bool {
+    let atom = ty.resolve(definitions);
+    let below = |key: &String, children: &Value, ty: Ty<'_>| {
+        let leaf = children.as_object().is_none_or(|c| c.keys().all(|key| key == "."));
+        key != "." && unfit(children, ty, leaf, definitions)
+    };
+    let mut nodes = fields.as_object().into_iter().flatten();
+    if let Some(map) = atom.map {
+        if map.is_free_form() {
+            return false;
+        }
+        if !whole && map.atomic {
+            return true;
+        }
+        return nodes.any(|(key, children)| {
+            let ty = key.strip_prefix("f:").map_or(map.element, |name| map.field_or_element(name));
+            ty.is_some_and(|ty| below(key, children, ty))
+        });
+    }
+    match (atom.scalar, atom.list) {
+        (None, Some(list)) => (!whole && list.atomic) || nodes.any(|(key, children)| below(key, children, list.item)),
+        _ => false,
+    }
 }
