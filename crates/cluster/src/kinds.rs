@@ -32,7 +32,9 @@ mod podspec;
 mod rules;
 mod scalar;
 mod shape;
+mod slice;
 mod storage;
+mod subresource;
 mod warnings;
 mod webhook;
 mod workload;
@@ -137,6 +139,19 @@ pub trait Strategy: Send + Sync {
 
     /// Keeps everything but what a write to `status` may change.
     fn prepare_status_update(&self, _new: &mut Value, _old: &Value, _env: &Env<'_>) {}
+
+    /// Keeps everything but what a write to `subresource` may change: `status`, a namespace's `finalize`, a signing
+    /// request's `approval`, a pod's `ephemeralcontainers` and `resize`.
+    fn prepare_subresource_update(&self, subresource: &str, new: &mut Value, old: &Value, env: &Env<'_>) {
+        let _ = subresource;
+        self.prepare_status_update(new, old, env);
+    }
+
+    /// What is wrong with a write to `subresource`, metadata included.
+    fn validate_subresource_update(&self, subresource: &str, new: &Value, old: &Value) -> Vec<FieldError> {
+        let _ = subresource;
+        self.validate_status_update(new, old)
+    }
 
     /// What is wrong with a new object, metadata included.
     fn validate_create(&self, _object: &Value) -> Vec<FieldError> {

@@ -8,7 +8,7 @@ use switchboard_object::field::FieldError;
 use switchboard_object::kind::{GroupVersion, GroupVersionKind};
 use switchboard_object::status::Status;
 
-use super::{Env, Strategy, defaults, rules, shape};
+use super::{Env, Strategy, defaults, rules, shape, subresource};
 use crate::metadata::{self, NameRule};
 
 /// What is special about a kind; the empty ones do nothing.
@@ -91,6 +91,13 @@ impl Builtin {
         (self.is("generation+annotations") && new["metadata"]["annotations"] != old["metadata"]["annotations"])
             || (self.is("generation+labels") && new["metadata"]["labels"] != old["metadata"]["labels"])
             || (!self.is("generation-first") && content(new) != content(old))
+    }
+
+    fn count_generation(&self, new: &mut Value, old: &Value) {
+        if self.counts_generation() && self.changed(new, old) {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+            new["metadata"]["generation"] = json!(generation);
+        }
     }
 
     fn counts_generation(&self) -> bool {
@@ -176,10 +183,7 @@ impl Strategy for Builtin {
         take_meta(new, old, "generation");
         (self.rules.update)(new, old, env)?;
         shape::settle(self.definition, new);
-        if self.counts_generation() && self.changed(new, old) {
-            let generation = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
-            new["metadata"]["generation"] = json!(generation);
-        }
+        self.count_generation(new, old);
         metadata::keep_system_fields(new, old);
         Ok(())
     }
@@ -199,6 +203,25 @@ impl Strategy for Builtin {
         (self.rules.status)(new, old, env);
         shape::settle(self.definition, new);
         metadata::keep_system_fields(new, old);
+    }
+
+    fn prepare_subresource_update(&self, subresource: &str, new: &mut Value, old: &Value, env: &Env<'_>) {
+        if !subresource::prepare(self.definition, subresource, new, old, env) {
+            return self.prepare_status_update(new, old, env);
+        }
+        take_meta(new, old, "generation");
+        shape::settle(self.definition, new);
+        self.count_generation(new, old);
+        metadata::keep_system_fields(new, old);
+    }
+
+    fn validate_subresource_update(&self, subresource: &str, new: &Value, old: &Value) -> Vec<FieldError> {
+        if subresource == "status" {
+            return self.validate_status_update(new, old);
+        }
+        let mut errors = self.validate_any_update(new, old);
+        errors.extend(subresource::validate(self.definition, subresource, new, old));
+        errors
     }
 
     fn validate_create(&self, object: &Value) -> Vec<FieldError> {

@@ -22,7 +22,8 @@ pub(super) fn create(pod: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn spec(pod: &Value) -> Vec<FieldError> {
+/// The spec of a Pod.
+pub(super) fn spec(pod: &Value) -> Vec<FieldError> {
     let place = Place { path: "spec", pod: Some(text(pod, "/metadata/name")) };
     let mut errors = podspec::validate(&pod["spec"], &place);
     for list in ["containers", "initContainers"] {

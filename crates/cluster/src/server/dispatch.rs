@@ -7,6 +7,7 @@ use switchboard_object::status::Status;
 
 use super::{Inner, paths};
 use crate::answer::{Answer, Body};
+use crate::kinds;
 use crate::request::Info;
 use crate::request::body;
 use crate::request::query::Query;
@@ -52,6 +53,9 @@ impl Inner {
         let headers = parts.headers;
         let sent = body::read(sent).await?;
         let warnings = warnings.clone();
+        if let (None, Some(text)) = (&resource.custom, kinds::strategy(&resource.kind).deprecation()) {
+            warnings.add(text);
+        }
         let inner = self.clone();
         let call = Call { inner, logical, resource, info, query, headers, user, warnings, quiet: false };
         verbs::run(call, sent).await

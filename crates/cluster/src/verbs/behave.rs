@@ -4,6 +4,7 @@ use serde_json::json;
 use switchboard_object::Value;
 use switchboard_object::apply::{ResetFields, Typed};
 use switchboard_object::field::FieldError;
+use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::schema::{self, Definitions};
 use switchboard_object::status::Status;
 
@@ -135,8 +136,8 @@ impl Behaviour<'_> {
     /// Prepares an update of the object (`subresource` empty) or of a part of it.
     pub fn prepare_update(&self, new: &mut Value, old: &Value, subresource: &str, env: &Env<'_>) -> Result<(), Status> {
         match (self, subresource) {
-            (Self::BuiltIn(strategy), "status") => strategy.prepare_status_update(new, old, env),
-            (Self::BuiltIn(strategy), _) => strategy.prepare_update(new, old, env)?,
+            (Self::BuiltIn(strategy), "") => strategy.prepare_update(new, old, env)?,
+            (Self::BuiltIn(strategy), part) => strategy.prepare_subresource_update(part, new, old, env),
             (Self::Custom(..), "status") => prepare_custom_status(new, old),
             (Self::Custom(_, custom), _) => prepare_custom_update(new, old, custom.status),
         }
@@ -160,8 +161,8 @@ impl Behaviour<'_> {
     /// What is wrong with an update.
     pub fn validate_update(&self, new: &Value, old: &Value, subresource: &str) -> Vec<FieldError> {
         match (self, subresource) {
-            (Self::BuiltIn(strategy), "status") => strategy.validate_status_update(new, old),
-            (Self::BuiltIn(strategy), _) => strategy.validate_update(new, old),
+            (Self::BuiltIn(strategy), "") => strategy.validate_update(new, old),
+            (Self::BuiltIn(strategy), part) => strategy.validate_subresource_update(part, new, old),
             (Self::Custom(resource, _), _) => {
                 let (meta, was) = (&new["metadata"], &old["metadata"]);
                 let mut errors = metadata::validate(meta, resource.namespaced, NameRule::PathSegment, "metadata");
@@ -169,6 +170,14 @@ impl Behaviour<'_> {
                 errors.extend(validate_custom(resource, new, Some(old)));
                 errors
             }
+        }
+    }
+
+    /// The kind a refusal names.
+    pub fn refused_kind(&self, kind: &GroupVersionKind) -> GroupVersionKind {
+        match self {
+            Self::BuiltIn(strategy) => strategy.refused_kind(kind),
+            Self::Custom(..) => kind.clone(),
         }
     }
 

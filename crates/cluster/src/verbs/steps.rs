@@ -74,7 +74,9 @@ impl Call {
         self.with_env(|env| behaviour.prepare_update(&mut new, live, subresource, env))?;
         self.refuse_invalid(&new, &behaviour.validate_update(&new, live, subresource))?;
         ignore_times_of_managers(live, &mut new);
-        behaviour.warnings(&new, Some(live)).into_iter().for_each(|w| self.warnings.add(w));
+        if subresource.is_empty() {
+            behaviour.warnings(&new, Some(live)).into_iter().for_each(|w| self.warnings.add(w));
+        }
         Ok(new)
     }
 
@@ -103,7 +105,8 @@ impl Call {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Status::invalid(&self.resource.kind, Call::metadata(object, "name"), errors))
+        let kind = self.behaviour().refused_kind(&self.resource.kind);
+        Err(Status::invalid(&kind, Call::metadata(object, "name"), errors))
     }
 }
 

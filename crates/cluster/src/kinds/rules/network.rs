@@ -6,7 +6,7 @@ use switchboard_object::status::Status;
 
 use super::super::Env;
 use super::super::builtin::Rules;
-use super::super::network as check;
+use super::super::{network as check, slice};
 use super::{at, text};
 use crate::metadata::{self, IMMUTABLE, NameRule};
 
@@ -66,10 +66,10 @@ pub(super) const POLICY: Rules =
     Rules { validate: check::network_policy, validate_update: |new, _| check::network_policy(new), ..Rules::NONE };
 
 pub(super) const ENDPOINT_SLICE: Rules = Rules {
-    validate: check::endpoint_slice,
+    validate: slice::endpoint_slice,
     validate_update: |new, old| {
         let mut errors = metadata::validate(&new["metadata"], true, NameRule::Subdomain, "metadata");
-        errors.extend(check::endpoint_slice_update(new, old));
+        errors.extend(slice::endpoint_slice_update(new, old));
         errors
     },
     ..Rules::NONE
