@@ -14,6 +14,8 @@ mod namespace;
 mod owners;
 mod patch;
 mod review;
+mod route;
+mod scale;
 mod select;
 mod steps;
 mod token;
@@ -27,6 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use http::HeaderMap;
 use switchboard_object::Value;
+use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::status::Status;
 
 use crate::answer::Answer;
@@ -36,7 +39,7 @@ use crate::request::Info;
 use crate::request::body;
 use crate::request::media::Output;
 use crate::request::query::Query;
-use crate::resource::Resource;
+use crate::resource::{LazyShape, Resource};
 use crate::server::{Inner, Logical};
 use crate::store::{Key, Record, WriteError};
 use crate::wire;
@@ -91,15 +94,21 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
     if let Some(warning) = call.resource.custom.as_ref().and_then(|custom| custom.deprecation.as_ref()) {
         call.warnings.add(&**warning);
     }
+    route::check(&call)?;
     match (call.info.verb, call.info.subresource.as_str()) {
-        ("get", "") => get::get(&call),
+        ("get", "" | "status" | "approval" | "ephemeralcontainers" | "resize") => get::get(&call),
         ("list", "") => list::list(&call),
-        ("create", "") if call.is_review() => review::review(&call, &body),
-        ("create", "token") if &*call.resource.plural == "serviceaccounts" => review::token(call, &body),
         ("watch", "") => watch::watch(call),
+        ("create", "") if call.is_review() => review::review(&call, &body),
+        ("create", "token") => review::token(&call, &body),
         ("create", "") => create::create(&call, &body).await,
-        ("update", "" | "status" | "finalize" | "approval" | "ephemeralcontainers" | "resize") => update::update(&call, &body).await,
+        ("update", "" | "status" | "finalize" | "approval" | "ephemeralcontainers" | "resize") => {
+            update::update(&call, &body).await
+        }
         ("patch", "" | "status" | "approval" | "ephemeralcontainers" | "resize") => patch::patch(&call, &body).await,
+        ("get", "scale") => scale::get(&call),
+        ("update", "scale") => scale::update(&call, &body).await,
+        ("patch", "scale") => scale::patch(&call, &body).await,
         ("delete", "") => delete::delete(&call, &body).await,
         ("deletecollection", "") => collection::delete(&call, &body).await,
         _ => Err(crate::server::method_not_allowed()),
@@ -162,6 +171,25 @@ impl Call {
     pub fn in_namespace(&self, namespace: &str) -> Self {
         let info = Info { namespace: namespace.into(), ..self.info.clone() };
         Self { info, ..self.clone() }
+    }
+
+    /// The same request as decoding and managed fields see it: of the kind its subresource speaks.
+    pub fn speaking(&self, kind: GroupVersionKind) -> Self {
+        let of = &self.resource;
+        let resource = Resource {
+            shape: LazyShape::built_in(kind.clone()),
+            kind,
+            plural: of.plural.clone(),
+            singular: of.singular.clone(),
+            list_kind: of.list_kind.clone(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: of.namespaced,
+            verbs: Vec::new(),
+            subresources: Vec::new(),
+            custom: None,
+        };
+        Self { resource: resource.into(), ..self.clone() }
     }
 
     /// A request of the server to itself.

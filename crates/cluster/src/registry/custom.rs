@@ -6,6 +6,7 @@ use bytes::Bytes;
 use switchboard_object::Value;
 use switchboard_object::kind::GroupVersionKind;
 
+use super::compare_versions;
 use crate::resource::{Column, Custom, LazyShape, Resource, Scale, Subresource};
 
 /// Verbs of custom resources, in upstream's order.
@@ -66,7 +67,7 @@ fn custom(group: &str, version: &Value, storage: &str, spec: &Value) -> Custom {
     let deprecation = (version["deprecated"] == true).then(|| {
         let kind = text(&spec["names"], "kind");
         let stated = version["deprecationWarning"].as_str();
-        stated.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_string).into()
+        stated.map_or_else(|| deprecated(group, name, kind, spec), str::to_string).into()
     });
     Custom {
         storage_version: storage.into(),
@@ -77,6 +78,16 @@ fn custom(group: &str, version: &Value, storage: &str, spec: &Value) -> Custom {
         preserve_unknown: spec["preserveUnknownFields"] == true,
         deprecation,
         terminating: false,
+    }
+}
+
+/// Upstream's words for a version without a warning of its own: the newest good version is named.
+fn deprecated(group: &str, name: &str, kind: &str, spec: &Value) -> String {
+    let good = versions(spec).filter(|v| v["served"] == true && v["deprecated"] != true).map(|v| text(v, "name"));
+    let newer = good.filter(|v| compare_versions(v, name).is_gt()).max_by(|a, b| compare_versions(a, b));
+    match newer {
+        Some(newer) => format!("{group}/{name} {kind} is deprecated; use {group}/{newer} {kind}"),
+        None => format!("{group}/{name} {kind} is deprecated"),
     }
 }
 

@@ -5,6 +5,7 @@ use http_body_util::{BodyExt, Limited};
 use switchboard_object::Value;
 use switchboard_object::json;
 use switchboard_object::status::Status;
+use switchboard_object::yaml;
 
 use super::media::Encoding;
 
@@ -34,16 +35,20 @@ pub fn too_large() -> Status {
 pub struct Decoded {
     /// What it says.
     pub value: Value,
-    /// Fields that stand twice, as fieldValidation reports them.
+    /// What strict reading has against it: `duplicate field "data.a"`.
     pub duplicates: Vec<String>,
 }
 
 /// Decodes a body; the refusal carries Go's words.
 pub fn decode(encoding: Encoding, body: &[u8]) -> Result<Decoded, Status> {
-    match encoding {
-        Encoding::Json | Encoding::Yaml => {
-            let document = json::read(body).map_err(|e| Status::bad_request(e.to_string()))?;
-            Ok(Decoded { value: document.value, duplicates: document.duplicates })
-        }
+    // Every JSON document is YAML, and reading it as JSON is cheaper.
+    if encoding == Encoding::Json || body.first() == Some(&b'{') {
+        let document = json::read(body).map_err(|e| Status::bad_request(e.to_string()))?;
+        let duplicates = document.duplicates.iter().map(|path| format!("duplicate field {path:?}")).collect();
+        return Ok(Decoded { value: document.value, duplicates });
     }
+    let text = std::str::from_utf8(body).map_err(|_| Status::bad_request("yaml: invalid UTF-8"))?;
+    let document = yaml::read(text).map_err(|e| Status::bad_request(e.to_string()))?;
+    let duplicates = document.strict_error().into_iter().collect();
+    Ok(Decoded { value: document.value, duplicates })
 }

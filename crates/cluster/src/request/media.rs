@@ -89,7 +89,8 @@ impl Output {
 
 /// 406 with the media types the server writes.
 pub fn not_acceptable() -> Status {
-    Status::new(406, "NotAcceptable", format!("only the following media types are accepted: {ACCEPTED}"))
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {ACCEPTED}");
+    Status::new(406, "NotAcceptable", message).with_details(serde_json::json!({}))
 }
 
 struct Clause<'a> {
@@ -151,16 +152,20 @@ pub fn input(headers: &HeaderMap) -> Result<Encoding, Status> {
 
 /// The patch format; custom resources know no strategic merge patch.
 pub fn patch(headers: &HeaderMap, custom: bool) -> Result<PatchKind, Status> {
-    let strategic = if custom { "" } else { "application/strategic-merge-patch+json, " };
     match media_type(headers).as_str() {
         "application/json-patch+json" => Ok(PatchKind::Json),
         "application/merge-patch+json" => Ok(PatchKind::Merge),
         "application/strategic-merge-patch+json" if !custom => Ok(PatchKind::Strategic),
         "application/apply-patch+yaml" => Ok(PatchKind::Apply),
-        _ => Err(Status::unsupported_media_type(format!(
+        // Built-in kinds are behind a router that looks at the type first.
+        _ if !custom => {
+            let message = "415: Unsupported Media Type";
+            Err(Status::unsupported_media_type(message).with_details(serde_json::json!({})))
+        }
+        _ => Err(Status::unsupported_media_type(
             "the body of the request was in an unknown format - accepted media types include: \
-             application/json-patch+json, application/merge-patch+json, {strategic}application/apply-patch+yaml"
-        ))),
+             application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        )),
     }
 }
 

@@ -80,7 +80,7 @@ fn write_options_are_checked_in_upstreams_words() {
     let create = |query: &str| WriteOptions::create(&Query::parse(query).unwrap()).unwrap_err().message;
     assert_eq!(
         create("dryRun=Some"),
-        "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: []string{\"Some\"}: supported values: \"All\""
+        "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""
     );
     let apply = WriteOptions::patch(&Query::default(), PatchKind::Apply).unwrap_err().message;
     assert_eq!(

@@ -136,8 +136,6 @@ pub(super) fn check_dry_run(values: &[&str]) -> Option<FieldError> {
     if values.iter().all(|v| *v == "All") {
         return None;
     }
-    let list: Vec<String> = values.iter().map(|v| format!("{v:?}")).collect();
-    // The value is a list, which Go prints as such; it is part of the detail here.
-    let detail = format!("[]string{{{}}}: supported values: \"All\"", list.join(", "));
-    Some(FieldError { kind: FieldErrorKind::NotSupported, ..FieldError::required("dryRun", detail) })
+    let value = serde_json::json!(values);
+    Some(FieldError::not_supported("dryRun", value, &["All"]))
 }

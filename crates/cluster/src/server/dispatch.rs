@@ -11,6 +11,7 @@ use crate::kinds;
 use crate::request::Info;
 use crate::request::body;
 use crate::request::query::Query;
+use crate::resource::Resource;
 use crate::verbs::{self, Call};
 
 impl Inner {
@@ -50,6 +51,9 @@ impl Inner {
             return Ok(not_found());
         }
         let resource = registry.get(&info.group, &info.version, &info.resource).ok_or_else(no_such_resource)?.clone();
+        if resource.custom.is_some() && custom_path_is_wrong(&resource, &info) {
+            return Ok(not_found());
+        }
         let headers = parts.headers;
         let sent = body::read(sent).await?;
         let warnings = warnings.clone();
@@ -59,6 +63,15 @@ impl Inner {
         let inner = self.clone();
         let call = Call { inner, logical, resource, info, query, headers, user, warnings, quiet: false };
         verbs::run(call, sent).await
+    }
+}
+
+/// Namespaced custom resources have paths without a namespace only for list and watch, the others none with one.
+fn custom_path_is_wrong(resource: &Resource, info: &Info) -> bool {
+    match (resource.namespaced, info.namespace.is_empty()) {
+        (false, false) => true,
+        (true, true) => !matches!(info.verb, "list" | "watch"),
+        _ => false,
     }
 }
 

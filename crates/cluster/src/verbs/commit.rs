@@ -15,8 +15,6 @@ const MAX_TRIES: usize = 64;
 pub(crate) struct Updated {
     /// The object as it is now (or would be), encoded.
     pub bytes: Bytes,
-    /// It did not exist before.
-    pub created: bool,
 }
 
 impl Call {
@@ -35,14 +33,15 @@ impl Call {
             let bytes = if is_finished(&live, &new) {
                 // The answer to an update that ends an object shows the revision it was based on.
                 let last = self.template(&new).at(record.revision);
-                self.remove(name, &record, &new, dry_run).await.map(|_| last)
+                // Watchers see the object as it last was stored.
+                self.remove(name, &record, &live, dry_run).await.map(|_| last)
             } else if new == live {
                 Ok(record.bytes.clone())
             } else {
                 self.replace(name, &record, &new, dry_run).await
             };
             match bytes {
-                Ok(bytes) => return Ok(Updated { bytes, created: false }),
+                Ok(bytes) => return Ok(Updated { bytes }),
                 Err(Failed::Raced(current)) => {
                     record = current.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))?;
                 }

@@ -97,7 +97,7 @@ async fn put_new(call: &Call, object: &Value, options: &WriteOptions) -> Result<
     let name = Call::metadata(object, "name");
     let key = call.key(name);
     if !options.dry_run && !Call::metadata(object, "resourceVersion").is_empty() {
-        return Err(Status::internal("resourceVersion should not be set on objects to be created"));
+        return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
     }
     let template = call.template(object);
     if options.dry_run {

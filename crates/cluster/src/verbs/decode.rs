@@ -1,7 +1,8 @@
 //! From a body to an object of the resource's kind, with upstream's refusals.
 
 use switchboard_object::Value;
-use switchboard_object::kind::GroupVersion;
+use switchboard_object::field::FieldError;
+use switchboard_object::kind::{GroupVersion, GroupVersionKind};
 use switchboard_object::schema;
 use switchboard_object::status::Status;
 
@@ -42,7 +43,7 @@ pub(super) fn typed(
 ) -> Result<Value, Status> {
     check_kind(resource, &mut value, sent)?;
     let (value, mut strict) = fields(resource, value)?;
-    strict.extend(duplicates.into_iter().map(|path| format!("duplicate field {path:?}")));
+    strict.extend(duplicates);
     strict_errors(resource, strict, validation, warnings)?;
     Ok(value)
 }
@@ -82,8 +83,7 @@ fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(),
     if value.is_null() {
         *value = Value::Object(Default::default());
     }
-    let (api_version, kind) = schema::interpret(value)
-        .map_err(|e| unrecognized(resource, &format!("couldn't get version/kind; json parse error: {e}"), sent))?;
+    let (api_version, kind) = schema::interpret(value).map_err(|e| unrecognized(resource, &e.to_string(), sent))?;
     let expected = resource.kind.api_version();
     let (api_version, kind) = match (api_version, kind) {
         ("", kind) => (expected.clone(), kind.to_string()),
@@ -94,7 +94,8 @@ fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(),
         return Err(unrecognized(resource, &format!("unexpected GroupVersion string: {api_version}"), sent));
     };
     if resource.custom.is_some() {
-        check_custom_kind(resource, &api_version, &kind)?;
+        let name = value["metadata"]["name"].as_str().unwrap_or_default();
+        check_custom_kind(resource, &api_version, &kind, name)?;
     } else if api_version != expected || kind != resource.kind.kind {
         return Err(wrong_kind(resource, &version, &kind));
     }
@@ -104,30 +105,30 @@ fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(),
     Ok(())
 }
 
-fn check_custom_kind(resource: &Resource, api_version: &str, kind: &str) -> Result<(), Status> {
+fn check_custom_kind(resource: &Resource, api_version: &str, kind: &str, name: &str) -> Result<(), Status> {
     let expected = resource.kind.api_version();
-    if kind != resource.kind.kind {
-        return Err(Status::bad_request(format!(
-            "{kind} in version {:?} cannot be handled as a {}: unable to decode object, unexpected kind",
-            version_of(api_version),
-            resource.kind.kind
-        )));
-    }
     if api_version != expected {
         return Err(Status::bad_request(format!(
             "the API version in the data ({api_version}) does not match the expected API version ({expected})"
         )));
     }
+    if kind != resource.kind.kind {
+        let given = GroupVersionKind { kind: kind.into(), ..resource.kind.clone() };
+        let error = FieldError::invalid("kind", kind, format!("must be {}", resource.kind.kind));
+        return Err(Status::invalid(&given, name, &[error]));
+    }
     Ok(())
-}
-
-fn version_of(api_version: &str) -> &str {
-    api_version.rsplit('/').next().unwrap_or(api_version)
 }
 
 fn wrong_kind(resource: &Resource, version: &GroupVersion, kind: &str) -> Status {
     let expected = &resource.kind;
     let known = crate::registry::Registry::built_in();
+    if kind == expected.kind && version.group == expected.group && is_older(&version.group, &version.version) {
+        return Status::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({})",
+            expected.api_version()
+        ));
+    }
     let why = if known.by_kind(&version.group, &version.version, kind).is_some() {
         let internal = match expected.group.as_str() {
             "" => "core",
@@ -139,6 +140,14 @@ fn wrong_kind(resource: &Resource, version: &GroupVersion, kind: &str) -> Status
     };
     let message = format!("{kind} in version {:?} cannot be handled as a {}: {why}", version.version, expected.kind);
     Status::bad_request(message)
+}
+
+/// Versions upstream still reads, though it serves them no more.
+fn is_older(group: &str, version: &str) -> bool {
+    matches!(
+        (group, version),
+        ("apps", "v1beta1" | "v1beta2") | ("batch", "v1beta1") | ("autoscaling", "v1" | "v2" | "v2beta1" | "v2beta2")
+    )
 }
 
 fn fields(resource: &Resource, value: Value) -> Result<(Value, Vec<String>), Status> {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use switchboard_object::status::Status;
+use switchboard_object::yaml;
 
 use super::Call;
 use crate::answer::Answer;
@@ -151,6 +152,6 @@ fn encode(value: &Value) -> Bytes {
 pub(super) fn answer(code: u16, value: &Value, encoding: Encoding) -> Answer {
     match encoding {
         Encoding::Json => Answer::value(code, value),
-        Encoding::Yaml => Answer::full(code, Encoding::Yaml.content_type(), encode(value)),
+        Encoding::Yaml => Answer::full(code, Encoding::Yaml.content_type(), yaml::to_string(value)),
     }
 }

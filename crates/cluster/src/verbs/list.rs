@@ -27,6 +27,8 @@ pub(super) fn list(call: &Call) -> Result<Answer, Status> {
 
 /// What a list found.
 pub(super) struct Found {
+    /// They are custom resources.
+    custom: bool,
     /// Where they are stored.
     pub keys: Vec<Key>,
     /// Encoded objects as stored.
@@ -68,7 +70,9 @@ impl Found {
             let remaining = page.remaining + unread as u64;
             if full || page.remaining == 0 {
                 let follows = full && remaining > 0;
-                return Ok(Self::of(found, page.revision, follows.then_some(remaining), everything, &prefix));
+                let mut list = Self::of(found, page.revision, follows.then_some(remaining), everything, &prefix);
+                list.custom = call.resource.custom.is_some();
+                return Ok(list);
             }
         }
     }
@@ -80,6 +84,7 @@ impl Found {
         });
         let (keys, items) = records.into_iter().map(|(key, record)| (key, record.bytes)).unzip();
         Self {
+            custom: false,
             keys,
             items,
             revision,
@@ -92,8 +97,9 @@ impl Found {
     /// The list's own metadata.
     pub fn metadata(&self) -> serde_json::Value {
         let mut metadata = json!({"resourceVersion": self.revision.to_string()});
-        if let Some(token) = &self.token {
-            metadata["continue"] = token.as_str().into();
+        // Lists of custom resources carry the field even when it is empty.
+        if self.token.is_some() || self.custom {
+            metadata["continue"] = self.token.as_deref().unwrap_or_default().into();
         }
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = remaining.into();
@@ -197,10 +203,21 @@ pub(super) fn too_large(asked: u64, current: u64) -> Status {
     }))
 }
 
-/// A revision as a client writes it; the error is the one Go's storage gives.
-pub(super) fn parse_revision(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| {
-        let why = if text.bytes().all(|b| b.is_ascii_digit()) { "value out of range" } else { "invalid syntax" };
-        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
-    })
+/// A revision as a client writes it.
+pub(super) fn parse_revision(text: &str) -> Result<u64, NotARevision> {
+    text.parse().map_err(|_| NotARevision(text.to_string()))
+}
+
+/// Text that is no revision; the words are those Go's storage has for it.
+#[derive(Debug, thiserror::Error)]
+#[error("resourceVersion: Invalid value: {0:?}: {why}", why = self.number())]
+pub(super) struct NotARevision(String);
+
+impl NotARevision {
+    /// Only what is wrong with the number.
+    pub fn number(&self) -> String {
+        let digits = !self.0.is_empty() && self.0.bytes().all(|b| b.is_ascii_digit());
+        let why = if digits { "value out of range" } else { "invalid syntax" };
+        format!("strconv.ParseUint: parsing {:?}: {why}", self.0)
+    }
 }

@@ -10,7 +10,7 @@ use switchboard_object::patch;
 use switchboard_object::schema::Definitions;
 use switchboard_object::status::Status;
 
-use super::update::{check_name, check_uid};
+use super::update::check_name;
 use super::{Call, create, decode};
 use crate::answer::Answer;
 use crate::request::body;
@@ -95,7 +95,6 @@ impl<'a> Patch<'a> {
         }
         create::match_namespace(self.call, &mut new)?;
         check_name(self.call, &new)?;
-        check_uid(self.call, live, &new)?;
         Ok(new)
     }
 

@@ -10,7 +10,6 @@ use crate::auth::gate::Stored;
 use crate::auth::rbac::Policy;
 use crate::auth::review::{self, Context, token_request};
 use crate::request::write::WriteOptions;
-use crate::resource::{LazyShape, Resource};
 
 /// Answers a create of a review.
 pub(super) fn review(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
@@ -25,33 +24,16 @@ pub(super) fn review(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
 }
 
 /// Answers a create of `serviceaccounts/<name>/token`.
-pub(super) fn token(mut call: Call, sent: &Bytes) -> Result<Answer, Status> {
+pub(super) fn token(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
     let options = WriteOptions::create(&call.query)?;
     let kind = GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest");
-    call.resource = speaking(&call.resource, kind).into();
+    let call = call.speaking(kind);
     let mut request = decode::object(&call, sent, options.field_validation)?;
     token_request::default(&mut request);
     call.record_managers(None, &mut request, &options);
     let (name, id) = (call.info.name.clone(), call.inner.ambient.uid());
     let answer = call.with_context(&Policy::default(), |c| token_request::answer(&name, request, &id, c))?;
     Ok(Answer::value(201, &answer))
-}
-
-/// The resource as decoding and managed fields see it: of the kind its subresource speaks.
-fn speaking(resource: &Resource, kind: GroupVersionKind) -> Resource {
-    Resource {
-        shape: LazyShape::built_in(kind.clone()),
-        kind,
-        plural: resource.plural.clone(),
-        singular: resource.singular.clone(),
-        list_kind: resource.list_kind.clone(),
-        short_names: Vec::new(),
-        categories: Vec::new(),
-        namespaced: resource.namespaced,
-        verbs: Vec::new(),
-        subresources: Vec::new(),
-        custom: None,
-    }
 }
 
 impl Call {

@@ -19,6 +19,8 @@ use crate::store::Key;
 pub(super) struct Selection {
     labels: LabelSelector,
     fields: FieldSelector,
+    /// The path names one object: `/api/v1/watch/namespaces/shop/pods/web`.
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -36,32 +38,29 @@ struct Metadata {
 impl Selection {
     /// Reads the selectors; fields the resource does not offer are refused.
     pub fn parse(call: &Call, options: &ListOptions) -> Result<Self, Status> {
-        let labels = LabelSelector::parse(&options.label_selector).map_err(|e| {
-            Status::bad_request(
-                format!("unable to parse requirement: {e}")
-                    .replace("unable to parse requirement: unable to parse requirement", "unable to parse requirement"),
-            )
-        })?;
+        let labels = LabelSelector::parse(&options.label_selector).map_err(|e| Status::bad_request(e.to_string()))?;
         let fields = FieldSelector::parse(&options.field_selector).map_err(|e| Status::bad_request(e.to_string()))?;
         for term in fields.terms() {
             fields::check(&call.resource, &term.field).map_err(Status::bad_request)?;
         }
-        Ok(Self { labels, fields })
+        let name = Some(call.info.name.clone()).filter(|name| !name.is_empty());
+        if let (Some(name), false) = (&name, fields.is_everything())
+            && fields.exact("metadata.name") != Some(name)
+        {
+            return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
+        }
+        Ok(Self { labels, fields, name })
     }
 
     /// All objects are meant.
     pub fn is_everything(&self) -> bool {
-        self.labels.is_everything() && self.fields.is_everything()
-    }
-
-    /// The one name that is meant, when fields say so.
-    pub fn name(&self) -> Option<&str> {
-        self.fields.exact("metadata.name")
+        self.labels.is_everything() && self.fields.is_everything() && self.name.is_none()
     }
 
     /// This object is meant. Only as much of it is parsed as the selectors need.
     pub fn matches(&self, key: &Key, stored: &Bytes) -> bool {
-        self.matches_fields(key, stored) && self.matches_labels(stored)
+        let named = self.name.as_deref().is_none_or(|name| name == key.name());
+        named && self.matches_fields(key, stored) && self.matches_labels(stored)
     }
 
     fn matches_labels(&self, stored: &Bytes) -> bool {

@@ -84,7 +84,11 @@ impl Call {
     fn check_revision(&self, live: &Value, new: &mut Value) -> Result<(), Status> {
         let name = &self.info.name;
         let given = Call::metadata(new, "resourceVersion").to_string();
-        let asked = if given.is_empty() { 0 } else { parse_revision(&given).map_err(Status::internal)? };
+        let asked = if given.is_empty() {
+            0
+        } else {
+            parse_revision(&given).map_err(|why| Status::new(500, "", why.number()))?
+        };
         let current = Call::metadata(live, "resourceVersion");
         if asked == 0 {
             if !self.behaviour().updates_unconditionally() {

@@ -14,7 +14,8 @@ pub(super) async fn update(call: &Call, sent: &Bytes) -> Result<Answer, Status> 
     Output::negotiate(&call.headers)?;
     let options = WriteOptions::update(&call.query)?;
     media::input(&call.headers)?;
-    let new = decode::object(call, sent, options.field_validation)?;
+    let mut new = decode::object(call, sent, options.field_validation)?;
+    create::match_namespace(call, &mut new)?;
     check_name(call, &new)?;
     let name = &call.info.name;
     let exists = call.inner.store.get(&call.key(name)).is_some();

@@ -15,7 +15,7 @@ use super::list::{parse_revision, too_large};
 use super::select::Selection;
 use crate::answer::Answer;
 use crate::request::list::ListOptions;
-use crate::request::media::Output;
+use crate::request::media::{Encoding, Output};
 use crate::store::{Batch, ReadError, Watch};
 
 /// How long a watch lasts when the client does not say; a random part is added, as upstream does.
@@ -28,12 +28,16 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// Answers with a stream of events.
 pub(super) fn watch(call: Call) -> Result<Answer, Status> {
     let output = Output::negotiate(&call.headers)?;
+    if output.encoding != Encoding::Json {
+        let message = "only the following media types are accepted: application/json;stream=watch";
+        return Err(Status::new(406, "NotAcceptable", message));
+    }
     let mut options = ListOptions::parse(&call.query)?;
     options.watch = true;
     let selection = Selection::parse(&call, &options)?;
     let asked = match options.resource_version.as_str() {
         "" => 0,
-        text => parse_revision(text).map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?,
+        text => parse_revision(text).map_err(|why| Status::new(500, "", why.to_string()))?,
     };
     let current = call.inner.store.revision();
     let initial = options.send_initial_events.unwrap_or(asked == 0);
