@@ -51,7 +51,9 @@ fn build() -> Option<PathBuf> {
     let target = exe.parent()?.parent()?;
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["build", "--quiet", "-p", "switchboard", "--target-dir"]);
+    // With the features of the whole workspace, as `make test` builds it: otherwise every dependency is built once more.
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["build", "--quiet", "--workspace", "--bin", "switchboard"]);
+    command.arg("--target-dir");
     command.arg(target.parent()?);
     if target.file_name()? == "release" {
         command.arg("--release");
