@@ -81,6 +81,7 @@ impl Up {
         for name in &self.cluster {
             cluster.logical(name).await;
         }
+        cluster.start_controllers();
         let listener = cluster.listen(port, &certificates)?;
         let file = self.kubeconfig.clone().unwrap_or_else(|| place.directory().join("kubeconfig"));
         kubeconfig::write(&file, &certificates, &contexts(&cluster, address))?;

@@ -5,6 +5,7 @@ pub mod answer;
 pub mod auth;
 mod bootstrap;
 pub mod client;
+mod controllers;
 mod crd;
 pub mod discovery;
 pub mod frozen;

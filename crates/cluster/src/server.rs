@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::ambient::Ambient;
 use crate::auth::gate::Gate;
+use crate::controllers::Controllers;
 use crate::frozen::Logs;
 use crate::store::{Bounds, Store};
 
@@ -40,6 +41,7 @@ pub struct Inner {
     address: OnceLock<String>,
     /// The logs of a dump; a server that has them is read-only.
     pub(crate) frozen: Option<Logs>,
+    pub(crate) controllers: OnceLock<Controllers>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -49,9 +51,11 @@ impl std::fmt::Debug for Inner {
 }
 
 impl Cluster {
-    /// A server in memory, ready to answer: default namespaces included.
+    /// A server in memory, ready to answer: default namespaces included, controllers running.
     pub async fn ephemeral() -> Self {
-        Self::over(Store::in_memory(Bounds::default()), Ambient::system()).await
+        let cluster = Self::over(Store::in_memory(Bounds::default()), Ambient::system()).await;
+        cluster.start_controllers();
+        cluster
     }
 
     /// A server over a store, with the given time and chance.
@@ -106,8 +110,14 @@ impl Cluster {
         let made = Arc::new(Logical::new(name));
         made.bootstrap(&self.inner).await;
         crate::crd::load(&self.inner, &made).await;
-        let mut all = self.inner.logical.write().unwrap_or_else(PoisonError::into_inner);
-        all.entry(name.into()).or_insert(made).clone()
+        let made = {
+            let mut all = self.inner.logical.write().unwrap_or_else(PoisonError::into_inner);
+            all.entry(name.into()).or_insert(made).clone()
+        };
+        if let Some(controllers) = self.inner.controllers.get() {
+            controllers.adopt(made.name()).await;
+        }
+        made
     }
 
     /// Says where clients reach the server, for discovery.
@@ -129,7 +139,8 @@ impl Cluster {
 impl Inner {
     fn new(gate: Gate, store: Store, ambient: Ambient, frozen: Option<Logs>) -> Self {
         let (stop, _) = tokio::sync::watch::channel(false);
-        Self { store, ambient, logical: RwLock::default(), stop, gate, address: OnceLock::new(), frozen }
+        let (address, controllers) = (OnceLock::new(), OnceLock::new());
+        Self { store, ambient, logical: RwLock::default(), stop, gate, address, frozen, controllers }
     }
 
     /// The logical cluster of that name, when it exists.

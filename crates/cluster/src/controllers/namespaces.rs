@@ -1,0 +1,182 @@
+//! The end of a namespace: everything in it is deleted, then its own finalizer is removed.
+
+use std::collections::BTreeMap;
+
+use futures::future::join_all;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::ROUND;
+use super::api::{Api, Failed};
+use super::graph::Metadata;
+use crate::store::Key;
+
+/// The finalizer in a namespace's spec that stands for its content.
+const FINALIZER: &str = "kubernetes";
+/// Type, and reason and message when all is well, in the order the status lists them.
+const CONDITIONS: [(&str, &str, &str); 5] = [
+    ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
+    ("NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    ("NamespaceContentRemaining", "ContentRemoved", "All content successfully removed"),
+    ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+];
+
+/// What is left of a namespace's content.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Remains {
+    /// By `<plural>.<group>`: how many.
+    pub resources: BTreeMap<String, usize>,
+    /// By finalizer: on how many objects.
+    pub finalizers: BTreeMap<String, usize>,
+    /// What could not be deleted, and why.
+    pub errors: Vec<String>,
+}
+
+/// Deletes what is in the namespace; when nothing is left, lets it go.
+pub(super) async fn terminate(api: &Api, key: &Key) -> Result<(), Failed> {
+    let Some(namespace) = api.object(key) else { return Ok(()) };
+    let own = namespace["spec"]["finalizers"].as_array().is_some_and(|all| all.iter().any(|f| f == FINALIZER));
+    if namespace["metadata"]["deletionTimestamp"].is_null() || !own {
+        return Ok(());
+    }
+    let remains = delete_content(api, key.name()).await;
+    if !remains.is_empty() {
+        return report(api, key, &namespace, &remains).await;
+    }
+    report(api, key, &namespace, &remains).await?;
+    finalize(api, key).await
+}
+
+async fn delete_content(api: &Api, namespace: &str) -> Remains {
+    let mut remains = Remains::default();
+    // Pods first: what they use outlives them.
+    delete_all(api, "pods", namespace, &mut remains).await;
+    if !remains.resources.is_empty() {
+        // Upstream does not count while it waits for pods.
+        return remains;
+    }
+    let registry = api.logical.registry();
+    let mut resources: Vec<String> = Vec::new();
+    for group in registry.groups() {
+        let served = group.versions.iter().flat_map(|version| &version.resources);
+        for resource in served.filter(|r| r.namespaced && r.verbs.iter().any(|verb| &**verb == "delete")) {
+            let name = resource.group_resource().to_string();
+            if !resources.contains(&name) {
+                resources.push(name);
+            }
+        }
+    }
+    for resource in resources {
+        delete_all(api, &resource, namespace, &mut remains).await;
+    }
+    remains
+}
+
+async fn delete_all(api: &Api, resource: &str, namespace: &str, remains: &mut Remains) {
+    let keys = api.keys(resource, Some(namespace));
+    for some in keys.chunks(ROUND) {
+        let deletes = some.iter().map(|key| async move {
+            let metadata = api.metadata(key)?;
+            if metadata.is_going() { None } else { api.delete(key, &metadata, "Background").await.err() }
+        });
+        let failed = join_all(deletes).await.into_iter().flatten();
+        // A conflict means somebody wrote meanwhile; the next change brings the work back.
+        remains.errors.extend(failed.filter(|f| f.code != 409).map(|f| f.message));
+    }
+    let left: Vec<Metadata> = api.keys(resource, Some(namespace)).iter().filter_map(|key| api.metadata(key)).collect();
+    remains.count(resource, &left);
+}
+
+impl Remains {
+    fn count(&mut self, resource: &str, left: &[Metadata]) {
+        if left.is_empty() {
+            return;
+        }
+        // The core group's name is empty, and upstream writes the dot all the same.
+        let name = if resource.contains('.') { resource.to_string() } else { format!("{resource}.") };
+        self.resources.insert(name, left.len());
+        for finalizer in left.iter().flat_map(|metadata| &metadata.finalizers) {
+            *self.finalizers.entry(finalizer.clone()).or_default() += 1;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.errors.is_empty()
+    }
+
+    /// Reason and message of a condition that does not hold well.
+    fn complaint(&self, condition: &str) -> Option<(&'static str, String)> {
+        let list = |items: &BTreeMap<String, usize>, words: &str, after: &str| {
+            let each: Vec<String> =
+                items.iter().map(|(name, count)| format!("{name} {words} {count} {after}")).collect();
+            each.join(", ")
+        };
+        match condition {
+            "NamespaceDeletionContentFailure" if !self.errors.is_empty() => {
+                let mut errors = self.errors.clone();
+                errors.sort();
+                let message =
+                    format!("Failed to delete all resource types, {} remaining: {}", errors.len(), errors.join(", "));
+                Some(("ContentDeletionFailed", message))
+            }
+            "NamespaceContentRemaining" if !self.resources.is_empty() => {
+                let what = list(&self.resources, "has", "resource instances");
+                Some(("SomeResourcesRemain", format!("Some resources are remaining: {what}")))
+            }
+            "NamespaceFinalizersRemaining" if !self.finalizers.is_empty() => {
+                let what = list(&self.finalizers, "in", "resource instances");
+                let message = format!("Some content in the namespace has finalizers remaining: {what}");
+                Some(("SomeFinalizersRemain", message))
+            }
+            _ => None,
+        }
+    }
+
+    /// The conditions that say so, following the ones there are.
+    pub fn conditions(&self, old: &Value, now: &str) -> Value {
+        let mut conditions: Vec<Value> = old.as_array().cloned().unwrap_or_default();
+        for (kind, reason, message) in CONDITIONS {
+            let (status, reason, message) = match self.complaint(kind) {
+                Some((reason, message)) => ("True", reason, message),
+                None => ("False", reason, message.to_string()),
+            };
+            let fresh = json!({
+                "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now,
+            });
+            match conditions.iter_mut().find(|c| c["type"] == kind) {
+                Some(known) if known["status"] == status => {
+                    known["reason"] = reason.into();
+                    known["message"] = fresh["message"].clone();
+                }
+                Some(known) => *known = fresh,
+                None => conditions.push(fresh),
+            }
+        }
+        conditions.into()
+    }
+}
+
+/// Says in the status what is left.
+async fn report(api: &Api, key: &Key, namespace: &Value, remains: &Remains) -> Result<(), Failed> {
+    let old = &namespace["status"]["conditions"];
+    let conditions = remains.conditions(old, &api.inner.ambient.now_text());
+    if *old == conditions {
+        return Ok(());
+    }
+    let mut changed = namespace.clone();
+    changed["status"]["conditions"] = conditions;
+    api.to_object(Method::PUT, key, "/status", "application/json", &changed).await.map(drop)
+}
+
+async fn finalize(api: &Api, key: &Key) -> Result<(), Failed> {
+    let Some(mut namespace) = api.object(key) else { return Ok(()) };
+    if let Some(finalizers) = namespace["spec"]["finalizers"].as_array_mut() {
+        finalizers.retain(|f| f != FINALIZER);
+    }
+    api.to_object(Method::PUT, key, "/finalize", "application/json", &namespace).await.map(drop)
+}
