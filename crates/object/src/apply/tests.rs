@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 
+mod merge;
 mod properties;
 mod recorded;
 mod scale;
