@@ -6,7 +6,13 @@ use std::path::Path;
 type Target = (&'static str, fn(&[u8]));
 
 /// Each fuzz target's name and what it does with its input. A new target in fuzz/ gets a line here.
-const TARGETS: &[Target] = &[("store_log", switchboard_cluster::store::disk::fuzz)];
+const TARGETS: &[Target] = &[
+    ("json", switchboard_object::fuzz::json),
+    ("jsonpath", switchboard_object::fuzz::jsonpath),
+    ("selectors", switchboard_object::fuzz::selectors),
+    ("store_log", switchboard_cluster::store::disk::fuzz),
+    ("yaml", switchboard_object::fuzz::yaml),
+];
 
 fn corpus() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")

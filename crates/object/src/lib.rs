@@ -6,6 +6,7 @@ pub mod apply;
 pub mod cel;
 pub mod equality;
 pub mod field;
+pub mod fuzz;
 mod gofmt;
 pub mod json;
 pub mod kind;

@@ -47,7 +47,9 @@ impl FieldSelector {
         let mut parts = split_terms(text);
         parts.sort_unstable();
         let parts = parts.into_iter().filter(|part| !part.is_empty());
-        let terms = parts.map(|part| parse_term(text, part)).collect::<Result<_, _>>()?;
+        let mut terms = parts.map(|part| parse_term(text, part)).collect::<Result<Vec<_>, _>>()?;
+        // A bare operator says nothing.
+        terms.retain(|t| !(t.field.is_empty() && t.value.is_empty()));
         Ok(Self { terms })
     }
 

@@ -142,11 +142,31 @@ pub(super) fn merge_ordered(target: &mut Map, patch: &mut Map, typed: Typed<'_>)
         if items == Items::Maps && field.merge_key.is_empty() {
             return Err(bad_request(words));
         }
+        let live =
+            if items == Items::Maps { as_seen_after(live, new.as_deref().unwrap_or_default(), &field) } else { live };
         let arranged = Order { items, key: field.merge_key }.arrange(merged, &order, &live)?;
         target.insert(name.to_string(), Value::Array(arranged));
         patch.remove(name);
     }
     Ok(())
+}
+
+// Upstream deletes from the list it later asks for the server's order, and new items take the freed places. That decides where the
+// server's own items go, so it is done here as well.
+fn as_seen_after(live: List, patch: &[Value], field: &Field<'_>) -> List {
+    let key = field.merge_key;
+    let id = |item: &Value| identity(item, key, Items::Maps);
+    let directive = |item: &Value, word: &str| item.get(DIRECTIVE).and_then(Value::as_str) == Some(word);
+    let deleted: BTreeSet<String> = patch.iter().filter(|i| directive(i, "delete")).map(id).collect();
+    let before = live.len();
+    let mut seen: List = live.into_iter().filter(|item| !deleted.contains(&id(item))).collect();
+    let freed = before - seen.len();
+    if !patch.iter().any(|i| directive(i, "replace")) {
+        let mut known: BTreeSet<String> = seen.iter().map(id).collect();
+        let added = patch.iter().filter(|i| i.get(DIRECTIVE).is_none() && known.insert(id(i)));
+        seen.extend(added.take(freed).cloned());
+    }
+    seen
 }
 
 fn list_of(map: &Map, name: &str) -> Outcome<Option<List>> {
