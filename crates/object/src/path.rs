@@ -26,7 +26,7 @@ pub struct PathError(pub(crate) String);
 /// How deep filters, unions and ranges may nest.
 pub const MAX_NESTING: usize = 32;
 /// How many values a template may visit in one evaluation.
-pub const MAX_VISITS: usize = 1_000_000;
+pub const MAX_VISITS: usize = 100_000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
