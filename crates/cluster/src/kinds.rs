@@ -21,6 +21,7 @@ mod autoscaler;
 mod batch;
 mod builtin;
 mod check;
+pub mod convert;
 mod cron;
 mod defaults;
 mod event;

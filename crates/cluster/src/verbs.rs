@@ -20,6 +20,7 @@ mod select;
 mod steps;
 mod token;
 mod update;
+mod version;
 mod watch;
 
 pub(crate) use delete::remove;
@@ -118,7 +119,8 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
 impl Call {
     /// `<plural>[.<group>]` in the store.
     pub fn stored_resource(&self) -> String {
-        self.resource.group_resource().to_string()
+        let elsewhere = version::stored_elsewhere(&self.resource).map(String::from);
+        elsewhere.unwrap_or_else(|| self.resource.group_resource().to_string())
     }
 
     /// The namespace objects of this request live in; empty for cluster-scoped kinds.
@@ -147,9 +149,7 @@ impl Call {
 
     /// A stored object in the version of this request.
     pub fn read(&self, record: &Record) -> Value {
-        let mut object = wire::parse(&record.bytes);
-        object["apiVersion"] = self.resource.kind.api_version().into();
-        object
+        version::read(&self.resource, &record.bytes)
     }
 
     /// What must follow a write before it is answered: what is served follows the CRDs.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use switchboard_cluster::kinds::{Env, Requester, World, strategy};
+use switchboard_cluster::kinds::{Env, Requester, World, convert, strategy};
 use switchboard_object::kind::{GroupVersion, GroupVersionKind};
 use switchboard_object::status::Status;
 
@@ -31,6 +31,27 @@ fn answers_are_those_of_the_real_server() {
         }
     }
     assert!(failed.is_empty(), "{} cases differ:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// Objects as the real server shows them in one group or version, and in the other.
+#[test]
+fn conversions_are_those_of_the_real_server() {
+    let cases: Value = serde_json::from_str(include_str!("conversions.json")).unwrap();
+    let mut out = Vec::new();
+    for case in cases.as_array().unwrap() {
+        let (from, to) = (&case["from"], &case["to"]);
+        let name = from["metadata"]["name"].as_str().unwrap();
+        for (from, to) in [(from, to), (to, from)] {
+            let mut object = from.clone();
+            match (convert::stored(&kind_of(from)), convert::stored(&kind_of(to))) {
+                (Some(_), None) => convert::to_stored(&kind_of(from), &mut object),
+                (None, Some(_)) => convert::from_stored(&kind_of(to), &mut object),
+                _ => panic!("one of both is stored"),
+            }
+            compare(name, &object, to, &mut out);
+        }
+    }
+    assert!(out.is_empty(), "{}", out.join("\n"));
 }
 
 struct Cluster;

@@ -88,7 +88,7 @@ fn rules(definition: &str, map: &mut Fields) {
         "api.apps.v1.DaemonSetUpdateStrategy" => workload::daemon_set_strategy(map),
         "api.apps.v1.StatefulSetUpdateStrategy" => workload::stateful_set_strategy(map),
         "api.apps.v1.StatefulSetSpec" => workload::claim_templates(map),
-        "api.autoscaling.v1.HorizontalPodAutoscalerSpec" => set(map, "targetCPUUtilizationPercentage", 80),
+        "api.autoscaling.v1.HorizontalPodAutoscaler" => workload::autoscaler_v1(map),
         "api.autoscaling.v2.HorizontalPodAutoscalerSpec" => workload::autoscaler(map),
         "api.batch.v1.Job" => batch::job(map),
         "api.networking.v1.NetworkPolicySpec" => batch::network_policy(map),

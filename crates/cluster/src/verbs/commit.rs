@@ -90,7 +90,7 @@ impl Call {
 
     /// The object in the form it is stored in.
     pub(super) fn template(&self, object: &Value) -> Template {
-        Template::new(object, self.resource.custom.is_some())
+        super::version::template(&self.resource, object)
     }
 
     fn failed(&self, error: WriteError) -> Failed {

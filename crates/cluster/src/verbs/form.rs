@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use switchboard_object::status::Status;
 use switchboard_object::yaml;
 
-use super::Call;
+use super::{Call, version};
 use crate::answer::Answer;
 use crate::request::media::{Encoding, Form, MetaVersion, Output};
 use crate::resource::Resource;
@@ -52,7 +52,7 @@ impl Shaper {
 
     /// The stored object as it is served, whole.
     pub fn whole(&self, stored: &Bytes) -> Bytes {
-        wire::with_envelope(stored, &self.envelope)
+        wire::with_envelope(&version::served(&self.resource, stored), &self.envelope)
     }
 
     /// The object of a watch event.

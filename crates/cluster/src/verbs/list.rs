@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::json;
 use switchboard_object::status::Status;
 
-use super::Call;
+use super::{Call, version};
 use super::form::Shaper;
 use super::select::Selection;
 use super::token::Token;
@@ -134,7 +134,7 @@ impl Found {
                 out.put_u8(b',');
             }
             out.put_slice(item_head.as_bytes());
-            out.put_slice(&wire::strip_envelope(item));
+            out.put_slice(&wire::strip_envelope(&version::served(resource, item)));
         }
         out.put_slice(b"]}");
         out.freeze()

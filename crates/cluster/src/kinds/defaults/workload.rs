@@ -57,6 +57,15 @@ pub(super) fn claim_templates(map: &mut Fields) {
     }
 }
 
+/// The one metric of autoscaling/v1 has a default unless annotations tell of others.
+pub(super) fn autoscaler_v1(map: &mut Fields) {
+    let annotations = map.get("metadata").and_then(|m| m.get("annotations"));
+    let others = annotations.is_some_and(|a| a.get("autoscaling.alpha.kubernetes.io/metrics").is_some());
+    if let (false, Some(spec)) = (others, child(map, "spec")) {
+        set(spec, "targetCPUUtilizationPercentage", 80);
+    }
+}
+
 pub(super) fn autoscaler(map: &mut Fields) {
     let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": {
         "type": "Utilization", "averageUtilization": 80}}});
