@@ -34,9 +34,9 @@ record: real ## Record the answers of the real kube-apiserver into tests/conform
 	  $(CARGO) test -p switchboard-suite --features real --test conformance
 
 bench: real ## Measure against the real kube-apiserver and etcd, side by side; prints one table
-	$(CARGO) build --release -p switchboard
+	$(CARGO) build --release --workspace --bin switchboard
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench -p switchboard-suite --features real
+	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side
 
 fuzz: ## Fuzz every target for FUZZ_TIME seconds (nightly)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use switchboard_cluster::Cluster;
@@ -17,6 +18,9 @@ use switchboard_cluster::listener::{Listener, Port};
 use switchboard_cluster::request::DEFAULT_CLUSTER;
 use switchboard_cluster::store::{Bounds, Store};
 use tokio::signal::unix::{SignalKind, signal};
+
+/// How often the store is told the time; changes are kept for ten times as long.
+const TICK: Duration = Duration::from_secs(30);
 
 /// The context of the default cluster.
 pub(crate) const DEFAULT_CONTEXT: &str = "switchboard";
@@ -77,7 +81,8 @@ impl Up {
         let ambient = Ambient::system();
         let certificates = place.certificates(address, &ambient)?;
         let gate = place.gate(&certificates)?;
-        let cluster = Cluster::behind(gate, place.store()?, ambient).await;
+        let store = place.store()?;
+        let cluster = Cluster::behind(gate, store.clone(), ambient).await;
         for name in &self.cluster {
             cluster.logical(name).await;
         }
@@ -89,6 +94,7 @@ impl Up {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = keep_time(store) => {}
         }
         eprintln!("stopping");
         listener.stop().await;
@@ -164,6 +170,15 @@ fn contexts(cluster: &Cluster, address: SocketAddr) -> Vec<Context> {
         contexts.push(Context { name: name.to_string(), server: format!("https://{address}/clusters/{name}") });
     }
     contexts
+}
+
+/// Lets the store forget old changes, as it has no clock of its own.
+async fn keep_time(store: Store) {
+    let begun = Instant::now();
+    loop {
+        tokio::time::sleep(TICK).await;
+        store.tick(begun.elapsed());
+    }
 }
 
 /// The path is data and goes to stdout; the rest is talk.
