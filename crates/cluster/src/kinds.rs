@@ -10,9 +10,9 @@
 //!
 //! # Order of calls
 //! A create: [`Strategy::default`], [`Strategy::admit`] with `old: None`, then name, uid and creationTimestamp are set,
-//! then [`Strategy::prepare_create`], [`Strategy::validate_create`], [`Strategy::warnings`].
+//! then [`Strategy::prepare_create`], [`Strategy::validate_create`], [`Strategy::warnings`], [`Strategy::review`].
 //! An update or patch of the object itself: [`Strategy::default`], [`Strategy::admit`] with the old object,
-//! [`Strategy::prepare_update`], [`Strategy::validate_update`], [`Strategy::warnings`].
+//! [`Strategy::prepare_update`], [`Strategy::validate_update`], [`Strategy::warnings`], [`Strategy::review`].
 //! A write to `status` calls [`Strategy::default`], [`Strategy::prepare_status_update`] and
 //! [`Strategy::validate_status_update`]. Writes of Services must not run at the same time as each other: each looks at
 //! the addresses the others have taken.
@@ -125,6 +125,11 @@ pub trait Strategy: Send + Sync {
     /// What the admission plugins that are on by default do to the object, before it is prepared. `old` is the stored
     /// object when this is an update.
     fn admit(&self, _object: &mut Value, _old: Option<&Value>, _env: &Env<'_>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    /// What the admission plugins say that only look, once the object is prepared and found valid.
+    fn review(&self, _object: &Value, _old: Option<&Value>, _env: &Env<'_>) -> Result<(), Status> {
         Ok(())
     }
 

@@ -54,27 +54,50 @@ fn conversions_are_those_of_the_real_server() {
     assert!(out.is_empty(), "{}", out.join("\n"));
 }
 
-struct Cluster;
+/// What stands in the cluster besides what every cluster has.
+struct Cluster(Vec<Value>);
+
+impl Cluster {
+    fn of(case: &Value) -> Self {
+        let mut objects: Vec<Value> = case["world"].as_array().cloned().unwrap_or_default();
+        for object in &mut objects {
+            if namespaced(&kind_of(object)) {
+                object["metadata"]["namespace"] = json!("kinds");
+            }
+            strategy(&kind_of(object)).default(object);
+        }
+        let account = json!({"kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "kinds"}});
+        let critical = json!({"kind": "PriorityClass", "metadata": {"name": "system-cluster-critical"},
+            "value": 2_000_000_000, "preemptionPolicy": "PreemptLowerPriority"});
+        objects.extend([account, critical]);
+        Self(objects)
+    }
+}
 
 impl World for Cluster {
-    fn get(&self, resource: &str, _namespace: &str, name: &str) -> Option<Value> {
-        match (resource, name) {
-            ("serviceaccounts", "default") => Some(json!({"metadata": {"name": "default", "namespace": "kinds"}})),
-            ("priorityclasses.scheduling.k8s.io", "system-cluster-critical") => Some(
-                json!({"metadata": {"name": name}, "value": 2_000_000_000, "preemptionPolicy": "PreemptLowerPriority"}),
-            ),
-            _ => None,
-        }
+    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
+        self.list(resource, namespace).into_iter().find(|o| o["metadata"]["name"] == name)
     }
-    fn list(&self, _resource: &str, _namespace: &str) -> Vec<Value> {
-        Vec::new()
+
+    fn list(&self, resource: &str, namespace: &str) -> Vec<Value> {
+        let kind = match resource {
+            "limitranges" => "LimitRange",
+            "serviceaccounts" => "ServiceAccount",
+            "services" => "Service",
+            "storageclasses.storage.k8s.io" => "StorageClass",
+            "ingressclasses.networking.k8s.io" => "IngressClass",
+            "priorityclasses.scheduling.k8s.io" => "PriorityClass",
+            other => panic!("nobody should read {other}"),
+        };
+        let here = |o: &Value| o["metadata"]["namespace"].as_str().unwrap_or("") == namespace || namespace.is_empty();
+        self.0.iter().filter(|o| o["kind"] == kind && here(o)).cloned().collect()
     }
 }
 
 fn run(case: &Value) -> Vec<String> {
     let groups = vec!["system:masters".to_string(), "system:authenticated".to_string()];
     let user = Requester { name: "admin", uid: "", groups: &groups, extra: credential() };
-    let env = Env { now: "TIME", random: 7, user, world: &Cluster };
+    let env = Env { now: "TIME", random: 7, user, world: &Cluster::of(case) };
     let kind = kind_of(&case["create"]);
     let mut out = Vec::new();
     let mut warnings: Vec<String> = strategy(&kind).deprecation().map(String::from).into_iter().collect();
@@ -125,6 +148,9 @@ fn create(kind: &GroupVersionKind, sent: &Value, env: &Env<'_>, warnings: &mut V
         .to_value();
     }
     warnings.extend(strategy.warnings(&object, None));
+    if let Err(status) = strategy.review(&object, None, env) {
+        return status.to_value();
+    }
     object["metadata"]["resourceVersion"] = json!("1");
     object
 }
@@ -171,6 +197,9 @@ fn update(
     }
     if !status {
         warnings.extend(strategy.warnings(&object, Some(live)));
+        if let Err(status) = strategy.review(&object, Some(live), env) {
+            return status.to_value();
+        }
     }
     object
 }

@@ -15,6 +15,7 @@ use crate::metadata::{self, NameRule};
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
     pub admit: fn(&mut Value, Option<&Value>, &Env<'_>) -> Result<(), Status>,
+    pub review: fn(&Value, Option<&Value>, &Env<'_>) -> Result<(), Status>,
     pub create: fn(&mut Value, &Env<'_>) -> Result<(), Status>,
     pub update: fn(&mut Value, &Value, &Env<'_>) -> Result<(), Status>,
     pub status: fn(&mut Value, &Value, &Env<'_>),
@@ -31,6 +32,7 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) const NONE: Rules = Rules {
         admit: |_, _, _| Ok(()),
+        review: |_, _, _| Ok(()),
         create: |_, _| Ok(()),
         update: |_, _, _| Ok(()),
         status: |_, _, _| {},
@@ -161,6 +163,10 @@ impl Strategy for Builtin {
         (self.rules.admit)(object, old, env)?;
         shape::settle(self.definition, object);
         Ok(())
+    }
+
+    fn review(&self, object: &Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+        (self.rules.review)(object, old, env)
     }
 
     fn prepare_create(&self, object: &mut Value, env: &Env<'_>) -> Result<(), Status> {

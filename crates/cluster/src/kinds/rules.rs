@@ -5,6 +5,7 @@ mod cluster;
 mod config;
 mod endpoints;
 mod hooks;
+mod limit_ranger;
 mod network;
 mod node;
 mod pod;

@@ -119,6 +119,14 @@ impl Behaviour<'_> {
         }
     }
 
+    /// What the built-in admission plugins say once the object is found valid.
+    pub fn review(&self, object: &Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+        match self {
+            Self::BuiltIn(strategy) => strategy.review(object, old, env),
+            Self::Custom(..) => Ok(()),
+        }
+    }
+
     /// Prepares a new object.
     pub fn prepare_create(&self, object: &mut Value, env: &Env<'_>) -> Result<(), Status> {
         match self {

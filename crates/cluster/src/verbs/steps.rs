@@ -59,6 +59,7 @@ impl Call {
         self.with_env(|env| behaviour.prepare_create(object, env))?;
         self.refuse_invalid(object, &behaviour.validate_create(object))?;
         behaviour.warnings(object, None).into_iter().for_each(|w| self.warnings.add(w));
+        self.with_env(|env| behaviour.review(object, None, env))?;
         Ok(())
     }
 
@@ -76,6 +77,7 @@ impl Call {
         ignore_times_of_managers(live, &mut new);
         if subresource.is_empty() {
             behaviour.warnings(&new, Some(live)).into_iter().for_each(|w| self.warnings.add(w));
+            self.with_env(|env| behaviour.review(&new, Some(live), env))?;
         }
         Ok(new)
     }

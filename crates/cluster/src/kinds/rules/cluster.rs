@@ -54,7 +54,7 @@ pub(super) const SIGNING_REQUEST: Rules = Rules {
 };
 
 pub(super) const PRIORITY_CLASS: Rules = Rules {
-    admit: one_default,
+    review: one_default,
     validate: priority_class,
     validate_update: |new, old| {
         let mut errors = Vec::new();
@@ -92,7 +92,7 @@ fn priority_class(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn one_default(object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+fn one_default(object: &Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
     if object["globalDefault"] != true {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use switchboard_object::status::Status;
 
 use super::super::Env;
 use super::cluster::default_priority_class;
-use super::{at, items, push, text};
+use super::{at, items, limit_ranger, push, text};
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// A minute and seven more than an hour, so that kubelets can tell these tokens from those somebody asked for.
@@ -16,6 +16,7 @@ const UNREADY_SECONDS: u32 = 300;
 pub(super) fn admit(pod: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
     match old {
         None => {
+            limit_ranger::admit_pod(pod, env);
             service_account(pod, env)?;
             priority(pod, env)?;
         }

@@ -46,6 +46,7 @@ fn taken(service: &Value, env: &Env<'_>) -> Taken {
     };
     let mut taken = Taken { addresses: BTreeSet::new(), ports: BTreeSet::new() };
     for other in others.iter().filter(|o| !same(o)) {
+        taken.addresses.insert(text(other, "/spec/clusterIP").to_string());
         taken.addresses.extend(items(other, "/spec/clusterIPs").iter().filter_map(Value::as_str).map(String::from));
         taken.ports.extend(items(other, "/spec/ports").iter().map(|p| int(p, "/nodePort")));
         taken.ports.insert(int(other, "/spec/healthCheckNodePort"));

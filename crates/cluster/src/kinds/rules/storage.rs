@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 use switchboard_object::field::FieldError;
+use switchboard_object::kind::GroupResource;
+use switchboard_object::quantity::Quantity;
 use switchboard_object::status::Status;
 
 use super::super::Env;
 use super::super::builtin::Rules;
-use super::{add_finalizer, at, text};
+use super::{add_finalizer, at, limit_ranger, text};
 use crate::metadata::IMMUTABLE;
 
 const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
@@ -39,6 +41,10 @@ pub(super) const VOLUME: Rules = Rules {
 
 pub(super) const CLAIM: Rules = Rules {
     admit: admit_claim,
+    review: |claim, old, env| {
+        limit_ranger::review_claim(claim, env)?;
+        old.map_or(Ok(()), |old| may_grow(claim, old, env))
+    },
     create: |object, _| {
         normalize_sources(object);
         Ok(())
@@ -63,6 +69,28 @@ fn admit_claim(object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result
     }
     add_finalizer(object, "kubernetes.io/pvc-protection");
     Ok(())
+}
+
+/// Only a bound claim of a class that allows it may grow.
+fn may_grow(new: &Value, old: &Value, env: &Env<'_>) -> Result<(), Status> {
+    let size = |v: &Value| Quantity::from_value(at(v, "/spec/resources/requests/storage")).ok();
+    if size(new) <= size(old) || !at(new, "/metadata/deletionTimestamp").is_null() {
+        return Ok(());
+    }
+    let refuse = |why: &str| {
+        let resource = GroupResource::new("", "persistentvolumeclaims");
+        Err(Status::forbidden(&resource, text(new, "/metadata/name"), why))
+    };
+    if text(old, "/status/phase") != "Bound" {
+        return refuse("Only bound persistent volume claims can be expanded");
+    }
+    let class = env.world.get("storageclasses.storage.k8s.io", "", text(old, "/spec/storageClassName"));
+    if class.is_some_and(|c| c["allowVolumeExpansion"] == true) {
+        return Ok(());
+    }
+    refuse(
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize",
+    )
 }
 
 /// The newest default class; of several of one age, the first by name.
