@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use switchboard_suite::{case, ours, real, suite};
+use switchboard_suite::ours::Embedded;
+use switchboard_suite::{case, real, suite};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn embedded_server_answers_as_recorded() {
-    let (_cluster, target) = ours::start().await;
+    let server = Embedded::start().await;
+    let target = server.target().await;
     let filter = std::env::var("CASE").unwrap_or_default();
     let outcomes = suite::run_all(&target, &filter).await.unwrap();
     let failures: Vec<String> = outcomes
