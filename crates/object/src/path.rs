@@ -27,6 +27,8 @@ pub struct PathError(pub(crate) String);
 pub const MAX_NESTING: usize = 32;
 /// How many values a template may visit in one evaluation.
 pub const MAX_VISITS: usize = 100_000;
+/// How long a filled-in template may be: what is found often contains what is found as well.
+pub const MAX_OUTPUT_BYTES: usize = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
@@ -92,8 +94,11 @@ impl Path {
     /// # Errors
     /// When the value does not fit the template.
     pub fn print(&self, value: &Value, allow_missing: bool) -> Result<String, PathError> {
-        let found = self.find(value, allow_missing)?;
-        Ok(found.iter().map(|results| print::results(results)).collect())
+        let mut out = String::new();
+        for results in self.find(value, allow_missing)? {
+            print::results(&results, &mut out)?;
+        }
+        Ok(out)
     }
 }
 

@@ -317,8 +317,11 @@ fn number(text: &str) -> Option<Value> {
 
 /// A float without fraction is an integer: Go writes it without point, and so reads it as integer next time.
 pub(crate) fn whole(float: f64) -> Value {
-    let is_whole = float.fract() == 0.0 && !(float == 0.0 && float.is_sign_negative());
+    if float == 0.0 {
+        return Value::from(0);
+    }
     // The digits Go prints, which beyond 2^53 are not all of the float's.
-    let integer = if is_whole && float.abs() < 1e19 { float.to_string().parse::<i64>().ok() } else { None };
+    let whole = float.fract() == 0.0 && float.abs() < 1e19;
+    let integer = if whole { float.to_string().parse::<i64>().ok() } else { None };
     integer.map_or_else(|| Value::from(float), Value::from)
 }

@@ -134,6 +134,9 @@ fn hostile_templates_are_bounded() {
     let path = Path::parse(&format!("{{{}}}", "..[*]".repeat(30))).unwrap();
     assert!(path.find(&nested, true).unwrap_err().to_string().contains("visits more than"));
     assert!(Path::parse(&"{range .*}".repeat(100)).unwrap().find(&nested, true).is_err());
+    let long = json!(vec![json!({"text": "x".repeat(1000)}); 2000]);
+    let error = Path::parse(&"{@}".repeat(10)).unwrap().print(&long, true).unwrap_err().to_string();
+    assert_eq!(error, "the result is longer than 16777216 bytes");
     let filters = format!("{{.a{}1{}}}", "[?(@.b".repeat(1000), ")]".repeat(1000));
     assert!(Path::parse(&filters).is_err());
     assert!(Path::parse(&"{".repeat(100_000)).is_err());
