@@ -9,6 +9,7 @@ pub mod body;
 pub mod delete;
 pub mod list;
 pub mod media;
+pub mod protobuf;
 pub mod query;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use switchboard_object::status::Status;
 use switchboard_object::yaml;
 
 use super::media::Encoding;
+use super::protobuf;
 
 /// The largest body the server reads.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
@@ -41,6 +42,10 @@ pub struct Decoded {
 
 /// Decodes a body; the refusal carries Go's words.
 pub fn decode(encoding: Encoding, body: &[u8]) -> Result<Decoded, Status> {
+    if encoding == Encoding::Protobuf {
+        let value = protobuf::read(body).map_err(|e| Status::bad_request(e.to_string()))?;
+        return Ok(Decoded { value, duplicates: Vec::new() });
+    }
     // Every JSON document is YAML, and reading it as JSON is cheaper.
     if encoding == Encoding::Json || body.first() == Some(&b'{') {
         let document = json::read(body).map_err(|e| Status::bad_request(e.to_string()))?;

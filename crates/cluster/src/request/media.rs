@@ -18,6 +18,8 @@ pub enum Encoding {
     Json,
     /// `application/yaml`.
     Yaml,
+    /// `application/vnd.kubernetes.protobuf`: read, never written.
+    Protobuf,
 }
 
 /// Which form of the object is sent.
@@ -68,6 +70,7 @@ impl Encoding {
         match self {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
         }
     }
 }
@@ -144,10 +147,16 @@ pub fn input(headers: &HeaderMap) -> Result<Encoding, Status> {
     match media_type(headers).as_str() {
         "" | "application/json" => Ok(Encoding::Json),
         "application/yaml" => Ok(Encoding::Yaml),
-        _ => Err(Status::unsupported_media_type(format!(
-            "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
-        ))),
+        "application/vnd.kubernetes.protobuf" => Ok(Encoding::Protobuf),
+        _ => Err(unsupported()),
     }
+}
+
+/// 415 with the media types the server reads.
+pub fn unsupported() -> Status {
+    Status::unsupported_media_type(format!(
+        "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
+    ))
 }
 
 /// The patch format; custom resources know no strategic merge patch.

@@ -26,7 +26,13 @@ pub(super) fn object(call: &Call, sent: &[u8], validation: FieldValidation) -> R
 
 /// Reads JSON or YAML; what cannot be read is refused in the words upstream has for the kind.
 pub(super) fn parse(resource: &Resource, encoding: Encoding, sent: &[u8]) -> Result<Decoded, Status> {
+    if encoding == Encoding::Protobuf && resource.custom.is_some() {
+        return Err(media::unsupported());
+    }
     body::decode(encoding, sent).map_err(|why| {
+        if encoding == Encoding::Protobuf {
+            return unrecognized(resource, &why.message, sent);
+        }
         let why = format!("couldn't get version/kind; json parse error: {}", why.message);
         unrecognized(resource, &why, sent)
     })

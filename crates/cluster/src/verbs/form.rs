@@ -151,7 +151,7 @@ fn encode(value: &Value) -> Bytes {
 /// A value in the encoding that was asked for.
 pub(super) fn answer(code: u16, value: &Value, encoding: Encoding) -> Answer {
     match encoding {
-        Encoding::Json => Answer::value(code, value),
+        Encoding::Json | Encoding::Protobuf => Answer::value(code, value),
         Encoding::Yaml => Answer::full(code, Encoding::Yaml.content_type(), yaml::to_string(value)),
     }
 }

@@ -4,10 +4,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::json;
 use switchboard_object::status::Status;
 
-use super::{Call, version};
 use super::form::Shaper;
 use super::select::Selection;
 use super::token::Token;
+use super::{Call, version};
 use crate::answer::Answer;
 use crate::request::list::{ListOptions, Match};
 use crate::request::media::Output;
