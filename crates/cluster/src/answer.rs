@@ -10,6 +10,9 @@ use http::{Response, StatusCode};
 use http_body::Frame;
 use switchboard_object::Value;
 use switchboard_object::status::Status;
+use switchboard_object::yaml;
+
+use crate::request::media::Encoding;
 
 /// The most warnings one answer carries.
 const MAX_WARNINGS: usize = 50;
@@ -87,9 +90,18 @@ impl Answer {
     }
 }
 
-impl From<&Status> for Answer {
-    fn from(status: &Status) -> Self {
-        let mut answer = Self::value(status.code, &status.to_value());
+impl Answer {
+    /// A value in an encoding.
+    pub fn encoded(code: u16, value: &Value, encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Json | Encoding::Protobuf => Self::value(code, value),
+            Encoding::Yaml => Self::full(code, encoding.content_type(), yaml::to_string(value)),
+        }
+    }
+
+    /// A refusal.
+    pub fn refusal(status: &Status, encoding: Encoding) -> Self {
+        let mut answer = Self::encoded(status.code, &status.to_value(), encoding);
         let retry = status.details.as_ref().and_then(|d| d.get("retryAfterSeconds")).and_then(Value::as_u64);
         if let Some(seconds) = retry {
             answer.headers.push((http::header::RETRY_AFTER, HeaderValue::from(seconds)));

@@ -101,6 +101,11 @@ fn beyond_the_name(metadata: &Value, namespaced: bool, path: &str) -> Vec<FieldE
     errors
 }
 
+/// Checks the metadata of a resource inside of another one.
+pub fn validate_embedded(metadata: &Value, path: &str) -> Vec<FieldError> {
+    validate(metadata, !text(metadata, "namespace").is_empty(), NameRule::PathSegment, path)
+}
+
 /// Checks what an update does to `metadata`.
 pub fn validate_update(new: &Value, old: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();

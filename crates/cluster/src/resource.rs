@@ -65,6 +65,10 @@ pub struct Custom {
     pub deprecation: Option<Arc<str>>,
     /// The CRD is being deleted: nothing new is made.
     pub terminating: bool,
+    /// The schema of the version objects are stored in.
+    pub storage_shape: Option<Arc<LazyShape>>,
+    /// The revision of the CRD all this is from. Objects written before it may lack what it says.
+    pub since: u64,
 }
 
 /// A printer column.

@@ -3,6 +3,7 @@
 mod behave;
 mod collection;
 mod commit;
+mod convert;
 mod create;
 mod decode;
 mod delete;
@@ -20,7 +21,6 @@ mod select;
 mod steps;
 mod token;
 mod update;
-mod version;
 mod watch;
 
 pub(crate) use delete::remove;
@@ -117,12 +117,6 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
 }
 
 impl Call {
-    /// `<plural>[.<group>]` in the store.
-    pub fn stored_resource(&self) -> String {
-        let elsewhere = version::stored_elsewhere(&self.resource).map(String::from);
-        elsewhere.unwrap_or_else(|| self.resource.group_resource().to_string())
-    }
-
     /// The namespace objects of this request live in; empty for cluster-scoped kinds.
     pub fn namespace(&self) -> &str {
         if self.resource.namespaced { &self.info.namespace } else { "" }
@@ -145,11 +139,6 @@ impl Call {
             if self.resource.custom.is_some() { format!("{}/", self.resource.kind.group) } else { String::new() };
         let namespace = if self.resource.namespaced { format!("{}/", self.namespace()) } else { String::new() };
         format!("/registry/{group}{}/{namespace}{name}", self.resource.plural)
-    }
-
-    /// A stored object in the version of this request.
-    pub fn read(&self, record: &Record) -> Value {
-        version::read(&self.resource, &record.bytes)
     }
 
     /// What must follow a write before it is answered: what is served follows the CRDs.
@@ -222,7 +211,9 @@ impl Call {
 
     /// A stored object in the form that was asked for.
     pub fn answer_object(&self, code: u16, stored: &Bytes) -> Result<Answer, Status> {
-        form::Shaper::new(self, Output::negotiate(&self.headers)?)?.object(code, stored)
+        let record = Record { revision: u64::MAX, bytes: stored.clone() };
+        let served = if self.is_converted() { self.reserved(&record) } else { stored.clone() };
+        form::Shaper::new(self, Output::negotiate(&self.headers)?)?.object(code, &served)
     }
 
     /// The store did not take a write.

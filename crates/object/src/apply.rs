@@ -328,7 +328,7 @@ fn kind_of(object: &Value) -> GroupVersionKind {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     match GroupVersion::parse(text("apiVersion")) {
         Some(version) => version.kind(text("kind")),
-        None => GroupVersionKind::new("", "", ""),
+        None => GroupVersionKind::new("", "", text("kind")),
     }
 }
 

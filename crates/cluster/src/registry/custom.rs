@@ -26,26 +26,25 @@ pub fn from_stored(crd: &Value, definition: &Bytes) -> Vec<Arc<Resource>> {
     let spec = &crd["spec"];
     let (Some(group), Some(kind)) = (spec["group"].as_str(), spec["names"]["kind"].as_str()) else { return Vec::new() };
     let storage = versions(spec).find(|v| v["storage"] == true).map_or("", |v| text(v, "name"));
-    let terminating = condition(crd, "Terminating");
+    let whole = Custom {
+        storage_version: storage.into(),
+        terminating: condition(crd, "Terminating"),
+        storage_shape: Some(Arc::new(LazyShape::custom(definition.clone(), storage.into()))),
+        since: text(&crd["metadata"], "resourceVersion").parse().unwrap_or(0),
+        ..Custom::default()
+    };
     let served = versions(spec).filter(|v| v["served"] == true);
-    served.map(|version| Arc::new(resource(spec, group, kind, version, (storage, terminating), definition))).collect()
+    served.map(|version| Arc::new(resource(spec, group, kind, version, &whole, definition))).collect()
 }
 
 fn condition(crd: &Value, kind: &str) -> bool {
     list(&crd["status"]["conditions"]).any(|c| c["type"] == kind && c["status"] == "True")
 }
 
-fn resource(
-    spec: &Value,
-    group: &str,
-    kind: &str,
-    version: &Value,
-    (storage, terminating): (&str, bool),
-    definition: &Bytes,
-) -> Resource {
+fn resource(spec: &Value, group: &str, kind: &str, version: &Value, whole: &Custom, definition: &Bytes) -> Resource {
     let names = &spec["names"];
     let own = GroupVersionKind::new(group, text(version, "name"), kind);
-    let custom = Custom { terminating, ..custom(group, version, storage, spec) };
+    let custom = custom(group, version, whole, spec);
     let or = |key: &str, otherwise: String| names[key].as_str().map_or(otherwise, str::to_string).into();
     Resource {
         plural: text(names, "plural").into(),
@@ -62,7 +61,8 @@ fn resource(
     }
 }
 
-fn custom(group: &str, version: &Value, storage: &str, spec: &Value) -> Custom {
+/// What one version states, beside what the whole CRD does.
+fn custom(group: &str, version: &Value, whole: &Custom, spec: &Value) -> Custom {
     let name = text(version, "name");
     let deprecation = (version["deprecated"] == true).then(|| {
         let kind = text(&spec["names"], "kind");
@@ -70,14 +70,13 @@ fn custom(group: &str, version: &Value, storage: &str, spec: &Value) -> Custom {
         stated.map_or_else(|| deprecated(group, name, kind, spec), str::to_string).into()
     });
     Custom {
-        storage_version: storage.into(),
         columns: list(&version["additionalPrinterColumns"]).map(column).collect(),
         selectable_fields: list(&version["selectableFields"]).map(|f| text(f, "jsonPath").into()).collect(),
         scale: version["subresources"].get("scale").map(scale),
         status: version["subresources"].get("status").is_some(),
         preserve_unknown: spec["preserveUnknownFields"] == true,
         deprecation,
-        terminating: false,
+        ..whole.clone()
     }
 }
 

@@ -59,7 +59,11 @@ impl DeleteOptions {
     pub fn from_body(body: Value) -> Result<Self, Status> {
         let kind = body.get("kind").and_then(Value::as_str).unwrap_or_default();
         if !kind.is_empty() && kind != "DeleteOptions" {
-            return Err(Status::bad_request("decoded object cannot be converted to DeleteOptions"));
+            let version = body.get("apiVersion").and_then(Value::as_str).filter(|v| !v.is_empty());
+            return Err(Status::bad_request(format!(
+                "no kind {kind:?} is registered for version {:?} in scheme \"pkg/runtime/scheme.go:111\"",
+                version.unwrap_or("meta.k8s.io/v1")
+            )));
         }
         let given = serde_json::from_value(body).map_err(|e| Status::bad_request(e.to_string()))?;
         Self::check(given)

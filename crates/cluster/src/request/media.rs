@@ -86,7 +86,14 @@ impl Output {
         let mut clauses: Vec<Clause<'_>> = accept.split(',').take(MAX_CLAUSES).map(Clause::parse).collect();
         // Stable: clauses of equal weight keep their order.
         clauses.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        clauses.iter().find_map(Clause::output).ok_or_else(not_acceptable)
+        let found = clauses.iter().find_map(Clause::output);
+        found.ok_or_else(|| match clauses.iter().any(|clause| clause.encoding().is_some()) {
+            // The router lets the media type pass; what it is asked to become is refused behind it.
+            true => {
+                Status::new(406, "NotAcceptable", format!("only the following media types are accepted: {ACCEPTED}"))
+            }
+            false => not_acceptable(),
+        })
     }
 }
 
@@ -111,13 +118,16 @@ impl<'a> Clause<'a> {
         Self { kind, parameters, weight }
     }
 
+    fn encoding(&self) -> Option<Encoding> {
+        match self.kind {
+            "application/json" | "application/*" | "*/*" => Some(Encoding::Json),
+            "application/yaml" => Some(Encoding::Yaml),
+            _ => None,
+        }
+    }
+
     fn output(&self) -> Option<Output> {
-        let encoding = match self.kind {
-            "application/json" | "application/*" | "*/*" => Encoding::Json,
-            "application/yaml" => Encoding::Yaml,
-            _ => return None,
-        };
-        Some(Output { encoding, form: self.form()? })
+        Some(Output { encoding: self.encoding()?, form: self.form()? })
     }
 
     fn form(&self) -> Option<Form> {

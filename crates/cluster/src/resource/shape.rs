@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use switchboard_object::Value;
 use switchboard_object::kind::GroupVersionKind;
-use switchboard_object::schema::{Definitions, Schema, builtin};
+use switchboard_object::schema::{self, Definitions, Schema, builtin};
 
 /// A schema and where its references are looked up.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Shape {
     pub definitions: Definitions,
     /// The schema of the whole object.
     pub root: Arc<Schema>,
+    /// What else the API server does with a custom resource by its schema; `None` for built-in kinds.
+    pub custom: Option<Arc<schema::Custom>>,
 }
 
 /// A schema that is read when first asked for.
@@ -62,11 +64,12 @@ impl Source {
         match self {
             Self::BuiltIn(kind) => {
                 let root = builtin().schema(kind)?.clone();
-                Some(Shape { definitions: builtin().definitions(), root })
+                Some(Shape { definitions: builtin().definitions(), root, custom: None })
             }
             Self::Custom { definition, version } => {
-                let schema = custom_schema(definition, version)?;
-                Some(Shape { definitions: Definitions::default(), root: Arc::new(Schema::from_json(&schema)) })
+                let (schema, prunes) = stated(definition, version)?;
+                let custom = Arc::new(schema::Custom::new(&schema, prunes));
+                Some(Shape { definitions: Definitions::default(), root: custom.schema().clone(), custom: Some(custom) })
             }
         }
     }
@@ -74,8 +77,14 @@ impl Source {
 
 /// The published schema of one version of a stored CRD, as the CRD states it.
 pub fn custom_schema(definition: &[u8], version: &str) -> Option<Value> {
-    let crd: Definition = serde_json::from_slice(definition).ok()?;
-    crd.spec.versions.into_iter().find(|v| v.name == version)?.schema?.open_api_v3_schema
+    stated(definition, version).map(|(schema, _)| schema)
+}
+
+/// The schema, and whether fields it does not name are dropped.
+fn stated(definition: &[u8], version: &str) -> Option<(Value, bool)> {
+    let Spec { versions, preserve_unknown_fields } = serde_json::from_slice::<Definition>(definition).ok()?.spec;
+    let schema = versions.into_iter().find(|v| v.name == version)?.schema?.open_api_v3_schema?;
+    Some((schema, !preserve_unknown_fields))
 }
 
 #[derive(Deserialize)]
@@ -84,8 +93,11 @@ struct Definition {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Spec {
     versions: Vec<Version>,
+    #[serde(default)]
+    preserve_unknown_fields: bool,
 }
 
 #[derive(Deserialize)]

@@ -6,10 +6,12 @@ use http::{Method, Request, Response};
 use switchboard_object::status::Status;
 
 use super::{Inner, paths};
-use crate::answer::{Answer, Body};
+use crate::answer::{Answer, Body, Payload};
 use crate::kinds;
+use crate::registry::Registry;
 use crate::request::Info;
 use crate::request::body;
+use crate::request::media::{Encoding, Output};
 use crate::request::query::Query;
 use crate::resource::Resource;
 use crate::verbs::{self, Call};
@@ -22,10 +24,14 @@ impl Inner {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let warnings = verbs::Warnings::default();
-        let answer = match self.answer(request, &warnings).await {
+        let (encoding, is_head) = (wanted_encoding(request.headers()), request.method() == Method::HEAD);
+        let mut answer = match self.answer(request, &warnings).await {
             Ok(answer) => answer,
-            Err(status) => Answer::from(&status),
+            Err(status) => Answer::refusal(&status, encoding),
         };
+        if is_head {
+            answer.payload = Payload::Full(Default::default());
+        }
         answer.into_response(&warnings.take())
     }
 
@@ -50,7 +56,11 @@ impl Inner {
         if registry.group(&info.group).is_none() {
             return Ok(not_found());
         }
-        let resource = registry.get(&info.group, &info.version, &info.resource).ok_or_else(no_such_resource)?.clone();
+        let Some(resource) = registry.get(&info.group, &info.version, &info.resource).cloned() else {
+            // Groups of CRDs are behind another router than the built-in ones.
+            let custom = Registry::built_in().group(&info.group).is_none();
+            return if custom { Ok(not_found()) } else { Err(no_such_resource()) };
+        };
         if resource.custom.is_some() && custom_path_is_wrong(&resource, &info) {
             return Ok(not_found());
         }
@@ -64,6 +74,11 @@ impl Inner {
         let call = Call { inner, logical, resource, info, query, headers, user, warnings, quiet: false };
         verbs::run(call, sent).await
     }
+}
+
+/// Refusals come in the encoding the client reads, when there is one.
+fn wanted_encoding(headers: &http::HeaderMap) -> Encoding {
+    Output::negotiate(headers).map(|output| output.encoding).unwrap_or_default()
 }
 
 /// Namespaced custom resources have paths without a namespace only for list and watch, the others none with one.

@@ -11,6 +11,7 @@ use super::{Inner, Logical};
 use crate::answer::Answer;
 use crate::registry::Registry;
 use crate::request::Info;
+use crate::request::media::Output;
 use crate::{discovery, openapi, version};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -29,8 +30,8 @@ pub(super) fn answer(inner: &Inner, logical: &Logical, info: &Info, parts: &Part
             Ok(Answer::text(200, "ok"))
         }
         ["version"] => Ok(Answer::value(200, &version::document())),
-        ["api"] => Ok(discovery_root(&registry, parts, true, inner)),
-        ["apis"] => Ok(discovery_root(&registry, parts, false, inner)),
+        ["api"] => discovery_root(&registry, parts, true, inner),
+        ["apis"] => discovery_root(&registry, parts, false, inner),
         ["api", version] => resources(&registry, "", version),
         ["apis", group] => match registry.group(group) {
             Some(group) => Ok(Answer::value(200, &discovery::group(group))),
@@ -38,7 +39,7 @@ pub(super) fn answer(inner: &Inner, logical: &Logical, info: &Info, parts: &Part
         },
         ["apis", group, version] => resources(&registry, group, version),
         ["openapi", "v2"] => Ok(openapi_v2(&registry, &parts.headers)),
-        ["openapi", "v3"] => Ok(Answer::value(200, &openapi::v3_index(&registry))),
+        ["openapi", "v3"] => Ok(Answer::text(200, openapi::v3_index(&registry).to_string())),
         ["openapi", "v3", "api", version] => openapi_v3(&registry, "", version, parts),
         ["openapi", "v3", "apis", group, version] => openapi_v3(&registry, group, version, parts),
         [""] => Ok(Answer::value(200, &json!({"paths": root_paths(&registry)}))),
@@ -62,7 +63,7 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     accept.split(',').any(|clause| clause.trim().starts_with(wanted))
 }
 
-fn discovery_root(registry: &Registry, parts: &Parts, core: bool, inner: &Inner) -> Answer {
+fn discovery_root(registry: &Registry, parts: &Parts, core: bool, inner: &Inner) -> Result<Answer, Status> {
     let accept = parts.headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let aggregated = accept.split(',').any(|clause| {
         clause.contains("application/json")
@@ -74,12 +75,14 @@ fn discovery_root(registry: &Registry, parts: &Parts, core: bool, inner: &Inner)
         let body = discovery::aggregated(registry, core).to_string();
         let tag = discovery::etag(body.as_bytes());
         tagged(Answer::full(200, AGGREGATED, body), &tag, &parts.headers)
+    } else if let Err(status) = Output::negotiate(&parts.headers) {
+        return Err(status);
     } else if core {
         Answer::value(200, &discovery::core_versions(registry, &inner.address()))
     } else {
         Answer::value(200, &discovery::group_list(registry))
     };
-    answer.with_header(VARY, HeaderValue::from_static("Accept"))
+    Ok(answer.with_header(VARY, HeaderValue::from_static("Accept")))
 }
 
 /// The answer with its tag, or 304 when the client has it already.
@@ -111,8 +114,8 @@ fn openapi_v2(registry: &Registry, headers: &HeaderMap) -> Answer {
 }
 
 fn openapi_v3(registry: &Registry, group: &str, version: &str, parts: &Parts) -> Result<Answer, Status> {
-    let Some(group) = registry.group(group) else { return Ok(not_found()) };
-    let Some(version) = group.version(version) else { return Ok(not_found()) };
+    let found = registry.group(group).and_then(|group| Some((group, group.version(version)?)));
+    let Some((group, version)) = found else { return Ok(Answer::text(404, "")) };
     let tag = openapi::content_hash(group, version);
     Ok(tagged(Answer::value(200, &openapi::v3_document(version)), &tag, &parts.headers))
 }

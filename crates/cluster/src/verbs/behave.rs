@@ -1,14 +1,16 @@
 //! How a resource behaves at a write: built-in kinds by their strategy, custom resources by their schema.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use switchboard_object::Value;
 use switchboard_object::apply::{ResetFields, Typed};
 use switchboard_object::field::FieldError;
 use switchboard_object::kind::GroupVersionKind;
-use switchboard_object::schema::{self, Definitions};
+use switchboard_object::schema::{self, Definitions, Schema};
 use switchboard_object::status::Status;
 
-use super::Call;
+use super::{Call, Warnings};
 use crate::kinds::{self, Env, Requester, Strategy, World};
 use crate::metadata::{self, NameRule};
 use crate::resource::{Custom, Resource};
@@ -16,12 +18,15 @@ use crate::server::Inner;
 use crate::store::Key;
 use crate::wire;
 
+/// An `apiVersion` and its schema.
+pub(super) type Versioned = (String, Option<Arc<Schema>>);
+
 /// The behaviour of one resource.
 pub(super) enum Behaviour<'a> {
     /// A built-in kind.
     BuiltIn(&'static dyn Strategy),
-    /// A custom resource.
-    Custom(&'a Resource, &'a Custom),
+    /// A custom resource, and where its warnings go.
+    Custom(&'a Resource, &'a Custom, &'a Warnings),
 }
 
 /// What a write may read of the rest of the cluster.
@@ -47,7 +52,7 @@ impl Call {
     /// How this request's resource behaves.
     pub(super) fn behaviour(&self) -> Behaviour<'_> {
         match &self.resource.custom {
-            Some(custom) => Behaviour::Custom(&self.resource, custom),
+            Some(custom) => Behaviour::Custom(&self.resource, custom, &self.warnings),
             None => Behaviour::BuiltIn(kinds::strategy(&self.resource.kind)),
         }
     }
@@ -72,9 +77,20 @@ impl Call {
     }
 
     /// The schema as server-side apply reads it.
-    pub(super) fn typed<'a>(&'a self, built_in: &'a Definitions) -> Typed<'a> {
+    pub(super) fn typed<'a>(&'a self, built_in: &'a Definitions, versions: &'a [Versioned]) -> Typed<'a> {
         let schema = self.resource.shape().map(|shape| &*shape.root);
-        Typed { definitions: built_in, schema, custom: self.resource.custom.is_some(), versions: &[] }
+        Typed { definitions: built_in, schema, custom: self.resource.custom.is_some(), versions }
+    }
+
+    /// The other versions of the kind, in which managers may have written.
+    pub(super) fn versions(&self) -> Vec<Versioned> {
+        let (kind, registry) = (&self.resource.kind, self.logical.registry());
+        let versions = registry.group(&kind.group).into_iter().flat_map(|group| &group.versions);
+        versions
+            .filter(|version| *version.name != *kind.version)
+            .filter_map(|version| version.get(&self.resource.plural))
+            .map(|other| (other.kind.api_version(), other.shape().map(|shape| shape.root.clone())))
+            .collect()
     }
 
     /// The fields this endpoint never takes from a client.
@@ -102,7 +118,7 @@ impl Behaviour<'_> {
     pub fn default(&self, object: &mut Value) {
         match self {
             Self::BuiltIn(strategy) => strategy.default(object),
-            Self::Custom(resource, _) => {
+            Self::Custom(resource, ..) => {
                 if let Some(shape) = resource.shape() {
                     schema::drop_nulls(&shape.root, object);
                     schema::default(&shape.root, object);
@@ -131,7 +147,7 @@ impl Behaviour<'_> {
     pub fn prepare_create(&self, object: &mut Value, env: &Env<'_>) -> Result<(), Status> {
         match self {
             Self::BuiltIn(strategy) => strategy.prepare_create(object, env),
-            Self::Custom(_, custom) => {
+            Self::Custom(_, custom, _) => {
                 if let (true, Some(fields)) = (custom.status, object.as_object_mut()) {
                     fields.remove("status");
                 }
@@ -144,10 +160,13 @@ impl Behaviour<'_> {
     /// Prepares an update of the object (`subresource` empty) or of a part of it.
     pub fn prepare_update(&self, new: &mut Value, old: &Value, subresource: &str, env: &Env<'_>) -> Result<(), Status> {
         match (self, subresource) {
-            (Self::BuiltIn(strategy), "") => strategy.prepare_update(new, old, env)?,
+            (Self::BuiltIn(strategy), "" | "scale") => strategy.prepare_update(new, old, env)?,
             (Self::BuiltIn(strategy), part) => strategy.prepare_subresource_update(part, new, old, env),
             (Self::Custom(..), "status") => prepare_custom_status(new, old),
-            (Self::Custom(_, custom), _) => prepare_custom_update(new, old, custom.status),
+            (Self::Custom(_, custom, _), _) => prepare_custom_update(new, old, custom.status),
+        }
+        if subresource.is_empty() && is_definition(new) {
+            remember_storage_version(new);
         }
         metadata::keep_system_fields(new, old);
         Ok(())
@@ -156,11 +175,17 @@ impl Behaviour<'_> {
     /// What is wrong with a new object.
     pub fn validate_create(&self, object: &Value) -> Vec<FieldError> {
         match self {
-            Self::BuiltIn(strategy) => strategy.validate_create(object),
-            Self::Custom(resource, _) => {
+            Self::BuiltIn(strategy) => {
+                let mut errors = strategy.validate_create(object);
+                if is_definition(object) {
+                    errors.extend(schema::validate_crd(object));
+                }
+                errors
+            }
+            Self::Custom(resource, _, warnings) => {
                 let rule = NameRule::Subdomain;
                 let mut errors = metadata::validate(&object["metadata"], resource.namespaced, rule, "metadata");
-                errors.extend(validate_custom(resource, object, None));
+                errors.extend(validate_custom(resource, object, None, warnings));
                 errors
             }
         }
@@ -169,13 +194,24 @@ impl Behaviour<'_> {
     /// What is wrong with an update.
     pub fn validate_update(&self, new: &Value, old: &Value, subresource: &str) -> Vec<FieldError> {
         match (self, subresource) {
-            (Self::BuiltIn(strategy), "") => strategy.validate_update(new, old),
+            (Self::BuiltIn(strategy), "" | "scale") => {
+                let mut errors = strategy.validate_update(new, old);
+                if is_definition(new) {
+                    errors.extend(schema::validate_crd_update(new, old));
+                }
+                errors
+            }
             (Self::BuiltIn(strategy), part) => strategy.validate_subresource_update(part, new, old),
-            (Self::Custom(resource, _), _) => {
+            (Self::Custom(resource, _, warnings), part) => {
                 let (meta, was) = (&new["metadata"], &old["metadata"]);
                 let mut errors = metadata::validate(meta, resource.namespaced, NameRule::PathSegment, "metadata");
                 errors.extend(metadata::validate_update(meta, was, "metadata"));
-                errors.extend(validate_custom(resource, new, Some(old)));
+                // The kind's own validation looks at metadata once more, as upstream's does.
+                errors.extend(metadata::validate_update(meta, was, "metadata"));
+                errors.extend(match part {
+                    "status" => validate_custom_status(resource, new, old, warnings),
+                    _ => validate_custom(resource, new, Some(old), warnings),
+                });
                 errors
             }
         }
@@ -192,16 +228,45 @@ impl Behaviour<'_> {
     /// What the client should be warned of.
     pub fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match self {
+            Self::BuiltIn(_) if is_definition(new) => {
+                let known = old.map(schema::crd_warnings).unwrap_or_default();
+                schema::crd_warnings(new).into_iter().filter(|warning| !known.contains(warning)).collect()
+            }
             Self::BuiltIn(strategy) => strategy.warnings(new, old),
             Self::Custom(..) => Vec::new(),
         }
     }
 }
 
-fn validate_custom(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let Some(shape) = resource.shape() else { return Vec::new() };
-    let mut errors = schema::validate(&shape.root, object, old);
-    schema::validate_lists(&shape.root, object, "", &mut errors);
+fn is_definition(object: &Value) -> bool {
+    object["kind"] == "CustomResourceDefinition" && object["apiVersion"] == "apiextensions.k8s.io/v1"
+}
+
+/// A CRD remembers every version objects were ever stored in.
+fn remember_storage_version(crd: &mut Value) {
+    let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    let storage = versions.filter(|v| v["storage"] == true).map(|v| v["name"].clone()).next();
+    let stored = crd["status"]["storedVersions"].as_array_mut();
+    if let (Some(storage), Some(stored)) = (storage, stored)
+        && !stored.contains(&storage)
+    {
+        stored.push(storage);
+    }
+}
+
+fn validate_custom(resource: &Resource, new: &Value, old: Option<&Value>, warnings: &Warnings) -> Vec<FieldError> {
+    let Some(shape) = resource.shape().and_then(|shape| shape.custom.as_ref()) else { return Vec::new() };
+    // A resource inside of another one has no rules for its name.
+    let embedded = |metadata: &Value, path: &str| metadata::validate_embedded(metadata, path);
+    let (errors, warned) = shape.validate(new, old, &embedded);
+    warned.into_iter().for_each(|text| warnings.add(text));
+    errors
+}
+
+fn validate_custom_status(resource: &Resource, new: &Value, old: &Value, warnings: &Warnings) -> Vec<FieldError> {
+    let Some(shape) = resource.shape().and_then(|shape| shape.custom.as_ref()) else { return Vec::new() };
+    let (errors, warned) = shape.validate_status(new, old);
+    warned.into_iter().for_each(|text| warnings.add(text));
     errors
 }
 

@@ -6,7 +6,6 @@ use switchboard_object::status::Status;
 
 use super::Call;
 use crate::store::{Expect, Record, WriteError};
-use crate::wire::Template;
 
 /// How often a write is tried again when another one came first.
 const MAX_TRIES: usize = 64;
@@ -86,11 +85,6 @@ impl Call {
             return Ok(template.at(revision));
         }
         Ok(template.at(record.revision))
-    }
-
-    /// The object in the form it is stored in.
-    pub(super) fn template(&self, object: &Value) -> Template {
-        super::version::template(&self.resource, object)
     }
 
     fn failed(&self, error: WriteError) -> Failed {

@@ -19,9 +19,23 @@ const SHOWN_BYTES: usize = 30;
 pub(super) fn object(call: &Call, sent: &[u8], validation: FieldValidation) -> Result<Value, Status> {
     let encoding = media::input(&call.headers)?;
     let Decoded { value, duplicates } = parse(&call.resource, encoding, sent)?;
+    let resets = resets_managers(&value);
     let mut object = typed(&call.resource, value, sent, duplicates, validation, &call.warnings)?;
     call.behaviour().default(&mut object);
+    reset_managers(&mut object, resets);
     Ok(object)
+}
+
+/// An empty list of managed fields is no list to everything but the field manager, which forgets all owners by it.
+pub(super) fn resets_managers(sent: &Value) -> bool {
+    sent.pointer("/metadata/managedFields").and_then(Value::as_array).is_some_and(Vec::is_empty)
+}
+
+/// Puts the empty list back that decoding has dropped.
+pub(super) fn reset_managers(object: &mut Value, resets: bool) {
+    if let (true, Some(metadata)) = (resets, object["metadata"].as_object_mut()) {
+        metadata.insert("managedFields".into(), Value::Array(Vec::new()));
+    }
 }
 
 /// Reads JSON or YAML; what cannot be read is refused in the words upstream has for the kind.
@@ -33,8 +47,9 @@ pub(super) fn parse(resource: &Resource, encoding: Encoding, sent: &[u8]) -> Res
         if encoding == Encoding::Protobuf {
             return unrecognized(resource, &why.message, sent);
         }
-        let why = format!("couldn't get version/kind; json parse error: {}", why.message);
-        unrecognized(resource, &why, sent)
+        let is_json = encoding == Encoding::Json || sent.first() == Some(&b'{');
+        let before = if is_json { "couldn't get version/kind; json parse error: " } else { "" };
+        unrecognized(resource, &format!("{before}{}", why.message), sent)
     })
 }
 
@@ -90,6 +105,10 @@ fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(),
         *value = Value::Object(Default::default());
     }
     let (api_version, kind) = schema::interpret(value).map_err(|e| unrecognized(resource, &e.to_string(), sent))?;
+    if resource.custom.is_some() && kind.is_empty() {
+        let shown = String::from_utf8_lossy(sent);
+        return Err(unrecognized(resource, &format!("Object 'Kind' is missing in '{shown}'"), sent));
+    }
     let expected = resource.kind.api_version();
     let (api_version, kind) = match (api_version, kind) {
         ("", kind) => (expected.clone(), kind.to_string()),

@@ -70,7 +70,8 @@ pub(super) fn options(call: &Call, sent: &Bytes) -> Result<DeleteOptions, Status
     if sent.is_empty() {
         return DeleteOptions::from_query(&call.query);
     }
-    let decoded = body::decode(media::input(&call.headers)?, sent)?;
+    let decoded = body::decode(media::input(&call.headers)?, sent)
+        .map_err(|why| Status::bad_request(format!("couldn't get version/kind; json parse error: {}", why.message)))?;
     DeleteOptions::from_body(decoded.value)
 }
 

@@ -6,9 +6,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use switchboard_object::status::Status;
-use switchboard_object::yaml;
 
-use super::{Call, version};
+use super::Call;
 use crate::answer::Answer;
 use crate::request::media::{Encoding, Form, MetaVersion, Output};
 use crate::resource::Resource;
@@ -52,7 +51,7 @@ impl Shaper {
 
     /// The stored object as it is served, whole.
     pub fn whole(&self, stored: &Bytes) -> Bytes {
-        wire::with_envelope(&version::served(&self.resource, stored), &self.envelope)
+        wire::with_envelope(stored, &self.envelope)
     }
 
     /// The object of a watch event.
@@ -107,7 +106,7 @@ impl Shaper {
             }
             Form::Table(version) => self.table(std::slice::from_ref(stored), version, true),
         };
-        Ok(answer(code, &value, self.output.encoding))
+        Ok(Answer::encoded(code, &value, self.output.encoding))
     }
 
     /// An answer of a list in any form but whole JSON.
@@ -135,7 +134,7 @@ impl Shaper {
                        "metadata": metadata, "items": items})
             }
         };
-        Ok(answer(200, &value, self.output.encoding))
+        Ok(Answer::encoded(200, &value, self.output.encoding))
     }
 }
 
@@ -146,12 +145,4 @@ fn partial(object: &Value, version: MetaVersion) -> Value {
 
 fn encode(value: &Value) -> Bytes {
     serde_json::to_vec(value).expect("a value is encodable").into()
-}
-
-/// A value in the encoding that was asked for.
-pub(super) fn answer(code: u16, value: &Value, encoding: Encoding) -> Answer {
-    match encoding {
-        Encoding::Json | Encoding::Protobuf => Answer::value(code, value),
-        Encoding::Yaml => Answer::full(code, Encoding::Yaml.content_type(), yaml::to_string(value)),
-    }
 }

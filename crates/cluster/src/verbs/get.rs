@@ -2,13 +2,14 @@
 
 use switchboard_object::status::Status;
 
-use super::Call;
 use super::list::{parse_revision, too_large};
+use super::{Call, form};
 use crate::answer::Answer;
+use crate::request::media::Output;
 
 /// Answers with the object.
 pub(super) fn get(call: &Call) -> Result<Answer, Status> {
-    crate::request::media::Output::negotiate(&call.headers)?;
+    let output = Output::negotiate(&call.headers)?;
     // Everything is read at the newest revision, which satisfies every revision there has been.
     if let Some(text) = call.query.get("resourceVersion").filter(|text| !text.is_empty()) {
         let asked = parse_revision(text).map_err(|why| Status::new(500, "", why.to_string()))?;
@@ -18,5 +19,5 @@ pub(super) fn get(call: &Call) -> Result<Answer, Status> {
         }
     }
     let record = call.find(&call.info.name)?;
-    call.answer_object(200, &record.bytes)
+    form::Shaper::new(call, output)?.object(200, &call.served(&record))
 }

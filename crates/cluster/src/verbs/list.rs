@@ -4,10 +4,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::json;
 use switchboard_object::status::Status;
 
+use super::Call;
 use super::form::Shaper;
 use super::select::Selection;
 use super::token::Token;
-use super::{Call, version};
 use crate::answer::Answer;
 use crate::request::list::{ListOptions, Match};
 use crate::request::media::Output;
@@ -27,8 +27,6 @@ pub(super) fn list(call: &Call) -> Result<Answer, Status> {
 
 /// What a list found.
 pub(super) struct Found {
-    /// They are custom resources.
-    custom: bool,
     /// Where they are stored.
     pub keys: Vec<Key>,
     /// Encoded objects as stored.
@@ -70,21 +68,20 @@ impl Found {
             let remaining = page.remaining + unread as u64;
             if full || page.remaining == 0 {
                 let follows = full && remaining > 0;
-                let mut list = Self::of(found, page.revision, follows.then_some(remaining), everything, &prefix);
-                list.custom = call.resource.custom.is_some();
-                return Ok(list);
+                let remaining = follows.then_some(remaining);
+                return Ok(Self::of(call, found, page.revision, remaining, everything));
             }
         }
     }
 
-    fn of(records: Vec<(Key, Record)>, revision: u64, remaining: Option<u64>, everything: bool, prefix: &str) -> Self {
+    fn of(call: &Call, records: Vec<(Key, Record)>, revision: u64, remaining: Option<u64>, everything: bool) -> Self {
+        let prefix = call.prefix();
         let token = remaining.and(records.last()).map(|(key, _)| {
-            let after = key.as_str().strip_prefix(prefix).unwrap_or_default().to_string();
+            let after = key.as_str().strip_prefix(prefix.as_str()).unwrap_or_default().to_string();
             Token { revision: Some(revision), after }.encode()
         });
-        let (keys, items) = records.into_iter().map(|(key, record)| (key, record.bytes)).unzip();
+        let (keys, items) = records.into_iter().map(|(key, record)| (key, call.served(&record))).unzip();
         Self {
-            custom: false,
             keys,
             items,
             revision,
@@ -97,9 +94,8 @@ impl Found {
     /// The list's own metadata.
     pub fn metadata(&self) -> serde_json::Value {
         let mut metadata = json!({"resourceVersion": self.revision.to_string()});
-        // Lists of custom resources carry the field even when it is empty.
-        if self.token.is_some() || self.custom {
-            metadata["continue"] = self.token.as_deref().unwrap_or_default().into();
+        if let Some(token) = &self.token {
+            metadata["continue"] = token.as_str().into();
         }
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = remaining.into();
@@ -127,14 +123,19 @@ impl Found {
         let mut out = BytesMut::with_capacity(size + head.len() + 256);
         out.put_slice(head.as_bytes());
         out.put_slice(b"\"metadata\":");
-        out.put_slice(self.metadata().to_string().as_bytes());
+        let mut metadata = self.metadata();
+        // Lists of custom resources carry the field even when it is empty.
+        if custom && self.token.is_none() {
+            metadata["continue"] = "".into();
+        }
+        out.put_slice(metadata.to_string().as_bytes());
         out.put_slice(b",\"items\":[");
         for (at, item) in self.items.iter().enumerate() {
             if at > 0 {
                 out.put_u8(b',');
             }
             out.put_slice(item_head.as_bytes());
-            out.put_slice(&wire::strip_envelope(&version::served(resource, item)));
+            out.put_slice(&wire::strip_envelope(item));
         }
         out.put_slice(b"]}");
         out.freeze()

@@ -65,11 +65,18 @@ impl<'a> Patch<'a> {
         let encoding = if kind == PatchKind::Apply { Encoding::Yaml } else { Encoding::Json };
         let decoded = body::decode(encoding, sent).map_err(|why| {
             Status::bad_request(match kind {
-                PatchKind::Apply => format!("error decoding YAML: {}", why.message),
+                PatchKind::Apply => format!("error decoding YAML: error converting YAML to JSON: {}", why.message),
                 PatchKind::Strategic => why.message,
                 PatchKind::Json | PatchKind::Merge => format!("error decoding patch: {}", why.message),
             })
         })?;
+        if kind == PatchKind::Apply && !decoded.value.is_object() && !decoded.value.is_null() {
+            let found = type_word(&decoded.value);
+            return Err(Status::bad_request(format!(
+                "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into \
+                 Go value of type map[string]interface {{}}"
+            )));
+        }
         let mut strict: Vec<String> = decoded.duplicates;
         if kind == PatchKind::Json {
             strict = strict.into_iter().chain(patch::json::unknown_fields(&decoded.value)).collect();
@@ -119,6 +126,7 @@ impl<'a> Patch<'a> {
             let error = FieldError::invalid("patch", text, why);
             Status::invalid(&GroupVersionKind::new("", "", ""), "", &[error])
         };
+        let resets = decode::resets_managers(&patched);
         let (mut object, unknown) = decode::lenient(&self.call.resource, patched).map_err(&invalid)?;
         let strict: Vec<String> = self.strict.iter().cloned().chain(unknown).collect();
         match self.options.field_validation {
@@ -129,6 +137,7 @@ impl<'a> Patch<'a> {
             _ => {}
         }
         self.call.behaviour().default(&mut object);
+        decode::reset_managers(&mut object, resets);
         Ok(object)
     }
 
@@ -137,7 +146,8 @@ impl<'a> Patch<'a> {
         let definitions = Definitions::built_in();
         let (api_version, now) = (call.resource.kind.api_version(), call.inner.ambient.now_text());
         let writer = call.writer(&self.options.field_manager, &api_version, &now);
-        let typed = call.typed(&definitions);
+        let versions = call.versions();
+        let typed = call.typed(&definitions, &versions);
         let object = apply::apply(live, &self.value, writer, typed, self.options.force, &call.reset_fields())?;
         match self.options.field_validation {
             FieldValidation::Strict if !self.strict.is_empty() => {
@@ -150,5 +160,16 @@ impl<'a> Patch<'a> {
         let (mut object, _) = decode::lenient(&call.resource, object).map_err(Status::bad_request)?;
         call.behaviour().default(&mut object);
         Ok(object)
+    }
+}
+
+/// What Go calls the type of a JSON value.
+fn type_word(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null | Value::Object(_) => "object",
     }
 }

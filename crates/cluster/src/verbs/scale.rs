@@ -92,7 +92,7 @@ fn answer(call: &Call, object: &Value, encoding: Encoding) -> Result<Answer, Sta
     if call.resource.custom.is_some() && find(object, &paths.spec).is_none() {
         return Err(Status::internal(format!("the spec replicas field {:?} does not exist", paths.spec)));
     }
-    Ok(super::form::answer(200, &paths.scale(object), encoding))
+    Ok(Answer::encoded(200, &paths.scale(object), encoding))
 }
 
 fn check(call: &Call, paths: &Paths, scale: &Value) -> Result<(), Status> {

@@ -21,7 +21,8 @@ impl Call {
         let definitions = Definitions::built_in();
         let api_version = self.resource.kind.api_version();
         let writer = self.writer(&manager, &api_version, &now);
-        apply::update(live, new, writer, self.typed(&definitions), &self.reset_fields());
+        let versions = self.versions();
+        apply::update(live, new, writer, self.typed(&definitions, &versions), &self.reset_fields());
     }
 
     /// The writer of this request.

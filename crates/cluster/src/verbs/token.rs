@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
+use switchboard_object::json;
 use switchboard_object::status::Status;
 
 const VERSION: &str = "meta.k8s.io/v1";
@@ -16,7 +17,8 @@ pub(super) struct Token {
     pub after: String,
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
 struct Wire {
     v: String,
     rv: i64,
@@ -37,7 +39,8 @@ impl Token {
         let invalid =
             |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid{why}"));
         let data = URL_SAFE_NO_PAD.decode(text).map_err(|e| invalid(&format!(": {}", base64_error(&e))))?;
-        let wire: Wire = serde_json::from_slice(&data).map_err(|e| invalid(&format!(": {e}")))?;
+        let document = json::read(&data).map_err(|e| invalid(&format!(": {e}")))?;
+        let wire: Wire = serde_json::from_value(document.value).map_err(|e| invalid(&format!(": {e}")))?;
         if wire.v != VERSION {
             return Err(invalid(&format!(": server does not recognize this encoded version {}", wire.v)));
         }

@@ -124,7 +124,7 @@ impl Run {
             Begin::State => {
                 let page = store.list(&prefix, None, 0, None).map_err(|e| refuse(&e, 0))?;
                 self.watch = Some(store.watch(&prefix, page.revision).map_err(|e| refuse(&e, page.revision))?);
-                let mut out = self.events.added(&page.records);
+                let mut out = self.events.added(&self.call, &page.records);
                 if self.options.bookmarks && self.options.send_initial_events == Some(true) && self.asked_initial() {
                     out.extend_from_slice(&self.events.bookmark(page.revision, true));
                 }
@@ -159,7 +159,7 @@ impl Run {
 
     fn batch(&mut self, batch: Result<Batch, ReadError>) -> Bytes {
         match batch {
-            Ok(batch) => self.events.changed(batch.changes.iter().filter(|c| c.revision > self.skip)),
+            Ok(batch) => self.events.changed(&self.call, batch.changes.iter().filter(|c| c.revision > self.skip)),
             Err(error) => {
                 self.end = Instant::now();
                 event::error(&refuse(&error, self.watch.as_ref().map_or(0, Watch::revision)))

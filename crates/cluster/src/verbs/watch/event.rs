@@ -25,21 +25,21 @@ impl Events {
     }
 
     /// `ADDED` for everything that is there.
-    pub fn added(&mut self, records: &[(Key, Record)]) -> BytesMut {
+    pub fn added(&mut self, call: &Call, records: &[(Key, Record)]) -> BytesMut {
         let mut out = BytesMut::new();
         for (_, record) in records.iter().filter(|(k, r)| self.selection.matches(k, &r.bytes)) {
-            let object = self.shaper.event(&record.bytes);
+            let object = self.shaper.event(&call.served(record));
             line(&mut out, "ADDED", &object);
         }
         out
     }
 
     /// What these changes are to somebody who sees only the selected objects.
-    pub fn changed<'a>(&mut self, changes: impl Iterator<Item = &'a Arc<Change>>) -> Bytes {
+    pub fn changed<'a>(&mut self, call: &Call, changes: impl Iterator<Item = &'a Arc<Change>>) -> Bytes {
         let mut out = BytesMut::new();
         for change in changes {
-            if let Some((kind, stored)) = self.see(change) {
-                let object = self.shaper.event(&stored);
+            if let Some((kind, bytes)) = self.see(change) {
+                let object = self.shaper.event(&call.served(&Record { revision: change.revision, bytes }));
                 line(&mut out, kind, &object);
             }
         }
