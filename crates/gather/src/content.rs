@@ -14,7 +14,7 @@ pub(crate) struct Wrong {
 ///
 /// Empty documents are nothing; a document that is no object is what is wrong.
 pub(crate) fn objects(text: &str) -> Result<Vec<Value>, Wrong> {
-    let documents = yaml::read_all(text).map_err(|error| Wrong { line: Some(error.line), message: error.message })?;
+    let documents = yaml::read_all(text).map_err(|error| Wrong { line: Some(error.line), message: error.problem })?;
     let mut found = Vec::new();
     for document in documents {
         let (document, line) = (document.value, document.line);

@@ -186,11 +186,17 @@ impl Reader {
 
     fn finish(self) -> Dump {
         let mut kinds = Kinds::built_in();
-        let crds = self.found.iter().map(|(object, _)| object);
-        crds.filter(|o| o["kind"] == "CustomResourceDefinition").for_each(|crd| kinds.learn(crd));
+        for (object, _) in &self.found {
+            match object["kind"].as_str() {
+                Some("CustomResourceDefinition") => kinds.learn(object),
+                Some("APIGroupDiscovery") => kinds.learn_group(object),
+                _ => {}
+            }
+        }
         let mut by_key: BTreeMap<[String; 4], Object> = BTreeMap::new();
         for (value, hint) in self.found {
-            let Some(kind) = kind_of(&value) else { continue };
+            // What a cluster said about its kinds is no object of it.
+            let Some(kind) = kind_of(&value).filter(|k| k.group != "apidiscovery.k8s.io") else { continue };
             let (resource, inferred) = kinds.resource(&kind, &value, hint.as_ref());
             let object = Object { kind, plural: resource.plural, namespaced: resource.namespaced, inferred, value };
             let object = settle_namespace(object, hint.as_ref());

@@ -26,18 +26,21 @@ impl Kinds {
         let documents: Value = serde_json::from_str(DISCOVERY).expect("the carried discovery is JSON");
         let groups = ["/api", "/apis"].into_iter().flat_map(|d| list(&documents[d]["items"]));
         let mut kinds = Self { known: HashMap::new() };
-        for group in groups {
-            let name = group["metadata"]["name"].as_str().unwrap_or_default();
-            for resource in list(&group["versions"]).flat_map(|v| list(&v["resources"])) {
-                // Reviews and bindings are answers, not objects.
-                if !list(&resource["verbs"]).any(|verb| verb == "list") {
-                    continue;
-                }
-                let kind = resource["responseKind"]["kind"].as_str().unwrap_or_default();
-                kinds.add(name, kind, resource["resource"].as_str(), resource["scope"] == "Namespaced");
-            }
-        }
+        groups.for_each(|group| kinds.learn_group(group));
         kinds
+    }
+
+    /// Adds what a group of aggregated discovery states; some dumps carry their cluster's.
+    pub fn learn_group(&mut self, group: &Value) {
+        let name = group["metadata"]["name"].as_str().unwrap_or_default();
+        for resource in list(&group["versions"]).flat_map(|v| list(&v["resources"])) {
+            // Reviews and bindings are answers, not objects.
+            if !list(&resource["verbs"]).any(|verb| verb == "list") {
+                continue;
+            }
+            let kind = resource["responseKind"]["kind"].as_str().unwrap_or_default();
+            self.add(name, kind, resource["resource"].as_str(), resource["scope"] == "Namespaced");
+        }
     }
 
     /// Adds what a CRD states.
@@ -77,9 +80,8 @@ pub(crate) fn kind_of(object: &Value) -> Option<GroupVersionKind> {
 /// The plural that most kinds have: `Policy` gives `policies`, `Ingress` gives `ingresses`, `Pod` gives `pods`.
 pub fn plural_of(kind: &str) -> String {
     let name = kind.to_lowercase();
-    let vowel_before_y = name.len() >= 2 && name[..name.len() - 1].ends_with(['a', 'e', 'i', 'o', 'u']);
     match name.strip_suffix('y') {
-        Some(stem) if !vowel_before_y => format!("{stem}ies"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
         _ if name.ends_with(['s', 'x']) || name.ends_with("ch") || name.ends_with("sh") => format!("{name}es"),
         _ => format!("{name}s"),
     }

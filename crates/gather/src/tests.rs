@@ -105,6 +105,19 @@ fn kinds_come_from_crds_or_are_inferred() {
 }
 
 #[test]
+fn kinds_come_from_the_dumps_discovery() {
+    let discovery = "apiVersion: apidiscovery.k8s.io/v2\nkind: APIGroupDiscoveryList\nitems:\n- metadata: {name: zoo.io}\n  \
+        versions: [{version: v1, resources: [{resource: oxen, scope: Cluster, verbs: [get, list], responseKind: {kind: Ox}}]}]\n";
+    let folder = folder(&[
+        ("aggregated-discovery-apis.yaml", discovery),
+        ("namespaces/n/zoo.io/y.yaml", "apiVersion: zoo.io/v1\nkind: Ox\nmetadata: {name: babe}\n"),
+    ]);
+    let dump = read_all(folder.path());
+    assert_eq!(keys(&dump), ["oxen//babe"]);
+    assert!(!dump.objects[0].inferred);
+}
+
+#[test]
 fn a_bad_file_is_named_and_the_rest_is_read() {
     let folder = folder(&[
         ("namespaces/n/core/secrets.yaml", "apiVersion: v1\nkind: SecretList\nitems:\n- {metadata: [\n"),
@@ -192,9 +205,14 @@ fn a_cut_archive_is_said_so() {
 
 #[test]
 fn plurals_follow_the_usual_rules() {
-    for (kind, plural) in
-        [("Pod", "pods"), ("Policy", "policies"), ("Gateway", "gateways"), ("Ingress", "ingresses"), ("Box", "boxes")]
-    {
+    for (kind, plural) in [
+        ("Pod", "pods"),
+        ("Policy", "policies"),
+        ("Gateway", "gateways"),
+        ("Ingress", "ingresses"),
+        ("Box", "boxes"),
+        ("Ä", "äs"),
+    ] {
         assert_eq!(plural_of(kind), plural);
     }
 }

@@ -44,6 +44,8 @@ impl Document {
 pub struct YamlError {
     /// What is wrong, with the line as Go counts it.
     pub message: String,
+    /// What is wrong, for a report that says the line itself.
+    pub problem: String,
     /// The line it was found at, counted from one.
     pub line: usize,
     /// The column, counted from one.

@@ -33,7 +33,7 @@ pub fn unknown_fields(patch: &Value) -> Vec<String> {
     for (index, operation) in patch.as_array().into_iter().flatten().enumerate() {
         let fields = operation.as_object().into_iter().flat_map(|o| o.keys());
         for field in fields.filter(|f| !matches!(f.as_str(), "op" | "path" | "from" | "value")) {
-            found.push(format!("json patch unknown field \"[{index}].{field}\""));
+            found.push(format!("unknown field \"[{index}].{field}\""));
         }
     }
     found

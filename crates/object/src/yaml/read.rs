@@ -54,6 +54,9 @@ fn as_json(text: &str) -> Option<Document> {
 
 type Outcome<T> = Result<T, YamlError>;
 
+/// How many nodes may be kept for aliases, beyond as many as the document has.
+const MAX_KEPT_NODES: usize = 400_000;
+
 struct Reader<'a> {
     text: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
@@ -63,6 +66,8 @@ struct Reader<'a> {
     // Nodes built so far, and how many of them by aliases: what go-yaml measures bombs with.
     decoded: usize,
     aliased: usize,
+    // Nodes kept for aliases.
+    kept: usize,
 }
 
 /// A value with what bounds and merges need to know of it.
@@ -102,6 +107,7 @@ impl<'a> Reader<'a> {
             duplicates: Vec::new(),
             decoded: 0,
             aliased: 0,
+            kept: 0,
         }
     }
 
@@ -126,12 +132,12 @@ impl<'a> Reader<'a> {
                 Event::Scalar(text, style, anchor, tag) => {
                     let node = scalar(&text, style, tag.as_deref(), line).map_err(|m| at(span, m))?;
                     self.decoded += 1;
-                    self.remember(anchor, &node);
+                    self.remember(anchor, &node, span)?;
                     Some(node)
                 }
                 Event::SequenceStart(anchor, _) => self.open_list(anchor, span)?,
                 Event::MappingStart(anchor, _) => self.open_map(anchor, span)?,
-                Event::SequenceEnd | Event::MappingEnd => self.close(),
+                Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
                 _ => None,
             };
             if let Some(node) = complete {
@@ -161,8 +167,8 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    fn close(&mut self) -> Option<Node> {
-        let open = self.open.pop()?;
+    fn close(&mut self, span: Span) -> Outcome<Option<Node>> {
+        let Some(open) = self.open.pop() else { return Ok(None) };
         let (value, is_merge) = match open.content {
             Content::List(list) => (Value::Array(list), false),
             Content::Map(map, _) => (Value::Object(map), false),
@@ -178,14 +184,21 @@ impl<'a> Reader<'a> {
             }
         };
         let node = Node { value, size: open.size, depth: open.depth, line: open.line, key: None, is_merge };
-        self.remember(open.anchor, &node);
-        Some(node)
+        self.remember(open.anchor, &node, span)?;
+        Ok(Some(node))
     }
 
-    fn remember(&mut self, anchor: usize, node: &Node) {
-        if anchor > 0 {
-            self.anchors.insert(anchor, node.clone());
+    // Anchors within anchors are kept once for each, so what is kept is bounded as what aliases make.
+    fn remember(&mut self, anchor: usize, node: &Node, span: Span) -> Outcome<()> {
+        if anchor == 0 {
+            return Ok(());
         }
+        self.kept += node.size;
+        if self.kept > MAX_KEPT_NODES + self.decoded {
+            return Err(at(span, "yaml: document contains excessive aliasing".to_string()));
+        }
+        self.anchors.insert(anchor, node.clone());
+        Ok(())
     }
 
     fn alias(&mut self, id: usize, span: Span) -> Outcome<Node> {
@@ -240,11 +253,9 @@ impl<'a> Reader<'a> {
         let words = match info.strip_prefix("while ").and_then(|rest| rest.split_once(", ")) {
             Some((_, "found unknown anchor")) => {
                 let name = alias_at(self.text, mark.line(), mark.col());
-                return YamlError {
-                    message: format!("yaml: unknown anchor '{name}' referenced"),
-                    line: mark.line(),
-                    column: mark.col() + 1,
-                };
+                let problem = format!("unknown anchor '{name}' referenced");
+                let message = format!("yaml: {problem}");
+                return YamlError { message, problem, line: mark.line(), column: mark.col() + 1 };
             }
             Some((_, rest)) if rest.starts_with("expected") => format!("did not find {rest}"),
             Some((_, rest)) => rest.to_string(),
@@ -260,12 +271,13 @@ impl<'a> Reader<'a> {
             (line, true) => format!("line {line}: "),
             (line, false) => format!("line {}: ", line + 1),
         };
-        YamlError { message: format!("yaml: {place}{words}"), line: mark.line(), column: mark.col() + 1 }
+        YamlError { message: format!("yaml: {place}{words}"), problem: words, line, column: mark.col() + 1 }
     }
 }
 
 fn at(span: Span, message: String) -> YamlError {
-    YamlError { message, line: span.start.line(), column: span.start.col() + 1 }
+    let problem = message.strip_prefix("yaml: ").unwrap_or(&message).to_string();
+    YamlError { message, problem, line: span.start.line(), column: span.start.col() + 1 }
 }
 
 fn want_map() -> String {

@@ -98,7 +98,7 @@ fn patches_that_are_none() {
     let error = apply(json!({}), &many).unwrap_err();
     assert_eq!(error.status().code, 413);
     assert_eq!(error.to_string(), "The allowed maximum operations in a JSON patch is 10000, got 10001");
-    assert_eq!(unknown_fields(&json!([{"op": "add", "foo": 1}])), ["json patch unknown field \"[0].foo\""]);
+    assert_eq!(unknown_fields(&json!([{"op": "add", "foo": 1}])), ["unknown field \"[0].foo\""]);
 }
 
 #[test]
