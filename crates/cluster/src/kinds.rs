@@ -30,6 +30,7 @@ mod limits;
 mod network;
 mod pod;
 mod podspec;
+mod rest;
 mod rules;
 mod scalar;
 mod shape;

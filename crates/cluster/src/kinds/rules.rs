@@ -12,6 +12,7 @@ mod pod;
 mod pod_admission;
 mod policy;
 mod rbac;
+mod rest;
 mod service;
 mod service_address;
 mod storage;
@@ -50,6 +51,14 @@ pub(super) fn of(definition: &str) -> Rules {
         "api.rbac.v1.RoleBinding" => rbac::ROLE_BINDING,
         "api.rbac.v1.ClusterRoleBinding" => rbac::CLUSTER_ROLE_BINDING,
         "apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition" => cluster::CUSTOM_RESOURCE,
+        "api.storage.v1.VolumeAttachment" => rest::ATTACHMENT,
+        "api.storage.v1.CSIDriver" => rest::CSI_DRIVER,
+        "api.flowcontrol.v1.FlowSchema" => rest::FLOW_SCHEMA,
+        "api.flowcontrol.v1.PriorityLevelConfiguration" => rest::PRIORITY_LEVEL,
+        "api.networking.v1.IPAddress" => rest::IP_ADDRESS,
+        "api.networking.v1.ServiceCIDR" => rest::SERVICE_CIDR,
+        "api.core.v1.PodTemplate" => rest::POD_TEMPLATE,
+        "api.apps.v1.ControllerRevision" => rest::CONTROLLER_REVISION,
         "api.networking.v1.Ingress" => network::INGRESS,
         "api.networking.v1.IngressClass" => network::INGRESS_CLASS,
         "api.networking.v1.NetworkPolicy" => network::POLICY,

@@ -152,6 +152,28 @@ pub(super) fn namespace(map: &mut Fields) {
     }
 }
 
+/// The one address and the list of addresses say the same; the list wins.
+pub(super) fn pod_status(map: &mut Fields) {
+    let first = map.get("podIPs").and_then(|ips| ips.pointer("/0/ip")).cloned();
+    if let Some(first) = first {
+        map.insert("podIP".into(), first);
+    } else if !text(map, "podIP").is_empty() {
+        let ip = text(map, "podIP").to_string();
+        map.insert("podIPs".into(), json!([{"ip": ip}]));
+    }
+}
+
+/// The one range and the list of ranges say the same; the list wins.
+pub(super) fn node_spec(map: &mut Fields) {
+    let first = map.get("podCIDRs").and_then(|ranges| ranges.get(0)).cloned();
+    if let Some(first) = first {
+        map.insert("podCIDR".into(), first);
+    } else if !text(map, "podCIDR").is_empty() {
+        let range = text(map, "podCIDR").to_string();
+        map.insert("podCIDRs".into(), json!([range]));
+    }
+}
+
 pub(super) fn node_status(map: &mut Fields) {
     if let (true, Some(capacity)) = (absent(map, "allocatable"), map.get("capacity").cloned()) {
         map.insert("allocatable".into(), capacity);

@@ -49,6 +49,14 @@ pub(super) fn stateful_set_strategy(map: &mut Fields) {
     }
 }
 
+/// What was a field once is an annotation now, and always there.
+pub(super) fn daemon_set(map: &mut Fields) {
+    let annotations = child(map, "metadata").and_then(|m| child(m, "annotations"));
+    if let Some(annotations) = annotations {
+        set(annotations, "deprecated.daemonset.template.generation", "0");
+    }
+}
+
 /// Claims in a template say what they are.
 pub(super) fn claim_templates(map: &mut Fields) {
     for claim in items(map, "volumeClaimTemplates") {

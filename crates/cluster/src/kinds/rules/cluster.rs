@@ -7,6 +7,7 @@ use switchboard_object::status::Status;
 
 use super::super::Env;
 use super::super::builtin::Rules;
+use super::super::rest;
 use super::{items, push, text};
 use crate::metadata::IMMUTABLE;
 
@@ -50,6 +51,7 @@ pub(super) const SIGNING_REQUEST: Rules = Rules {
         new["spec"] = old["spec"].clone();
         Ok(())
     },
+    validate: rest::signing_request,
     ..Rules::NONE
 };
 

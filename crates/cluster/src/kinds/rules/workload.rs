@@ -59,6 +59,7 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
     ..Rules::NONE
 };
 
+/// The counter the annotation holds; zero when it is no number.
 fn template_generation(object: &Value) -> i64 {
     let annotation = "/metadata/annotations/deprecated.daemonset.template.generation";
     text(object, annotation).parse().unwrap_or(0)
