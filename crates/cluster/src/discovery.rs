@@ -178,6 +178,8 @@ fn storage_version_hash(resource: &Resource) -> Option<String> {
         // Two groups serve one stored kind.
         (None, "events.k8s.io", "Event") => ("", "v1"),
         (None, "autoscaling", "HorizontalPodAutoscaler") => ("autoscaling", "v2"),
+        // The release still states the version it once stored them in.
+        (None, "apiextensions.k8s.io", _) => ("apiextensions.k8s.io", "v1beta1"),
         (None, group, _) => (group, resource.kind.version.as_str()),
     };
     let hash = digest(&SHA256, format!("{group}/{version}/{}", resource.kind.kind).as_bytes());

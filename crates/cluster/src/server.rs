@@ -150,7 +150,7 @@ impl Inner {
 
     /// Where clients reach the server.
     pub(crate) fn address(&self) -> String {
-        self.address.get().cloned().unwrap_or_else(|| "localhost".into())
+        self.address.get().cloned().unwrap_or_else(|| "127.0.0.1:6443".into())
     }
 
     /// Becomes true when the server stops.

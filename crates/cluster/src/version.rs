@@ -4,7 +4,7 @@ use serde_json::json;
 use switchboard_object::Value;
 
 /// The release whose behaviour is reproduced.
-pub const GIT_VERSION: &str = "v1.36.1+switchboard";
+pub const GIT_VERSION: &str = "v1.36.1";
 /// Major and minor, as OpenAPI documents state them.
 pub const MAJOR_MINOR: &str = "1.36";
 

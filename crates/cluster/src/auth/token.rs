@@ -13,6 +13,7 @@ use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::certificates::write_private;
 
@@ -184,6 +185,15 @@ impl TokenKey {
         spki.extend_from_slice(pair.public_key().as_ref());
         let id = URL_SAFE_NO_PAD.encode(ring::digest::digest(&ring::digest::SHA256, &spki));
         Some(Self { pair, id })
+    }
+
+    /// The public half, as a JSON Web Key: what others verify our tokens with.
+    pub fn public_key(&self) -> Value {
+        // An uncompressed point: a mark, then both coordinates.
+        let point = &self.pair.public_key().as_ref()[1..];
+        let (x, y) = point.split_at(point.len() / 2);
+        let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
+        json!({"use": "sig", "kty": "EC", "kid": self.id, "crv": "P-256", "alg": "ES256", "x": x, "y": y})
     }
 
     /// The token for these claims.

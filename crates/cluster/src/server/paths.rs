@@ -9,6 +9,7 @@ use switchboard_object::status::Status;
 use super::dispatch::{method_not_allowed, no_such_resource, not_found};
 use super::{Inner, Logical};
 use crate::answer::Answer;
+use crate::auth::token::ISSUER;
 use crate::registry::Registry;
 use crate::request::Info;
 use crate::request::media::Output;
@@ -39,12 +40,29 @@ pub(super) fn answer(inner: &Inner, logical: &Logical, info: &Info, parts: &Part
         },
         ["apis", group, version] => resources(&registry, group, version),
         ["openapi", "v2"] => Ok(openapi_v2(&registry, &parts.headers)),
+        // Upstream leaves the type of the index to its web library, which guesses text.
         ["openapi", "v3"] => Ok(Answer::text(200, openapi::v3_index(&registry).to_string())),
         ["openapi", "v3", "api", version] => openapi_v3(&registry, "", version, parts),
         ["openapi", "v3", "apis", group, version] => openapi_v3(&registry, group, version, parts),
+        [".well-known", "openid-configuration"] => Ok(Answer::value(200, &issuer(&inner.address()))),
+        ["openid", "v1", "jwks"] => {
+            let keys = json!({"keys": [inner.gate.authenticator.key().public_key()]});
+            Ok(Answer::full(200, "application/jwk-set+json", keys.to_string()))
+        }
         [""] => Ok(Answer::value(200, &json!({"paths": root_paths(&registry)}))),
         _ => Ok(not_found()),
     }
+}
+
+/// How to verify the tokens of service accounts.
+fn issuer(address: &str) -> Value {
+    json!({
+        "issuer": ISSUER,
+        "jwks_uri": format!("https://{address}/openid/v1/jwks"),
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+    })
 }
 
 fn root_paths(registry: &Registry) -> Vec<Value> {
@@ -53,6 +71,7 @@ fn root_paths(registry: &Registry) -> Vec<Value> {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|v| format!("/apis/{}/{}", group.name, v.name)));
     }
+    paths.extend(["/.well-known/openid-configuration", "/openid/v1/jwks"].map(String::from));
     paths.extend(["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(String::from));
     paths.sort();
     paths.into_iter().map(Value::String).collect()
@@ -65,12 +84,14 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
 
 fn discovery_root(registry: &Registry, parts: &Parts, core: bool, inner: &Inner) -> Result<Answer, Status> {
     let accept = parts.headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let aggregated = accept.split(',').any(|clause| {
-        clause.contains("application/json")
-            && clause.contains("as=APIGroupDiscoveryList")
-            && clause.contains("g=apidiscovery.k8s.io")
-            && clause.split(';').any(|p| p.trim() == "v=v2")
-    });
+    let has = |clause: &str, parameter: &str| clause.split(';').any(|p| p.trim() == parameter);
+    let asks = |clause: &&str| clause.contains("application/json") && has(clause, "as=APIGroupDiscoveryList");
+    let known = |clause: &str| has(clause, "g=apidiscovery.k8s.io") && has(clause, "v=v2");
+    let aggregated = accept.split(',').filter(asks).any(known);
+    if !aggregated && !accept.is_empty() && accept.split(',').all(|clause| asks(&clause)) {
+        let message = "only the following media types are accepted: application/json, application/yaml";
+        return Err(Status::new(406, "NotAcceptable", message));
+    }
     let answer = if aggregated {
         let body = discovery::aggregated(registry, core).to_string();
         let tag = discovery::etag(body.as_bytes());
@@ -114,8 +135,10 @@ fn openapi_v2(registry: &Registry, headers: &HeaderMap) -> Answer {
 }
 
 fn openapi_v3(registry: &Registry, group: &str, version: &str, parts: &Parts) -> Result<Answer, Status> {
-    let found = registry.group(group).and_then(|group| Some((group, group.version(version)?)));
-    let Some((group, version)) = found else { return Ok(Answer::text(404, "")) };
+    // Upstream answers an unknown document with nothing at all.
+    let nothing = || Ok(Answer::full(404, "", ""));
+    let Some(group) = registry.group(group) else { return nothing() };
+    let Some(version) = group.version(version) else { return nothing() };
     let tag = openapi::content_hash(group, version);
     Ok(tagged(Answer::value(200, &openapi::v3_document(version)), &tag, &parts.headers))
 }

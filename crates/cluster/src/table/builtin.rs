@@ -326,9 +326,9 @@ fn binding(o: &Value, now: Timestamp) -> Value {
     let subjects = |kind: &str| {
         let found = list(o, "/subjects").iter().filter(|s| s["kind"] == kind);
         found
-            .map(|s| match text(s, "/namespace") {
-                "" => text(s, "/name").to_string(),
-                namespace => format!("{namespace}/{}", text(s, "/name")),
+            .map(|s| match kind {
+                "ServiceAccount" => format!("{}/{}", text(s, "/namespace"), text(s, "/name")),
+                _ => text(s, "/name").to_string(),
             })
             .collect::<Vec<_>>()
             .join(", ")
