@@ -7,6 +7,7 @@ type Target = (&'static str, fn(&[u8]));
 
 /// Each fuzz target's name and what it does with its input. A new target in fuzz/ gets a line here.
 const TARGETS: &[Target] = &[
+    ("cel", switchboard_object::cel::fuzz),
     ("json", switchboard_object::fuzz::json),
     ("jsonpath", switchboard_object::fuzz::jsonpath),
     ("selectors", switchboard_object::fuzz::selectors),

@@ -11,6 +11,7 @@
 mod check;
 mod eval;
 mod functions;
+mod fuzz;
 mod libraries;
 mod names;
 mod operators;
@@ -25,5 +26,6 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use fuzz::fuzz;
 pub use rules::check_rules;
 pub use validate::Rules;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Value;
+use crate::quote::quote;
 
 /// The class of a field error; decides the cause's `reason` and how the message is put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl FieldError {
 
     /// A value outside an enumeration. `supported` is listed as given.
     pub fn not_supported(field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let quoted: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
+        let quoted: Vec<String> = supported.iter().map(|s| quote(s)).collect();
         Self {
             kind: FieldErrorKind::NotSupported,
             field: field.into(),
@@ -120,13 +121,24 @@ impl FieldError {
         );
         if let (true, Some(value)) = (shows_value, &self.value) {
             out.push_str(": ");
-            out.push_str(&value.to_string());
+            out.push_str(&shown(value));
         }
         if !self.detail.is_empty() {
             out.push_str(": ");
             out.push_str(&self.detail);
         }
         out
+    }
+}
+
+/// A value as Go shows it: texts quoted, everything with an inside as JSON that is safe in HTML.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quote(text),
+        Value::Array(_) | Value::Object(_) => {
+            value.to_string().replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+        }
+        other => other.to_string(),
     }
 }
 

@@ -233,7 +233,7 @@ impl Behaviour<'_> {
                 schema::crd_warnings(new).into_iter().filter(|warning| !known.contains(warning)).collect()
             }
             Self::BuiltIn(strategy) => strategy.warnings(new, old),
-            Self::Custom(..) => Vec::new(),
+            Self::Custom(..) => schema::Custom::warnings(new, old),
         }
     }
 }
@@ -258,15 +258,24 @@ fn validate_custom(resource: &Resource, new: &Value, old: Option<&Value>, warnin
     let Some(shape) = resource.shape().and_then(|shape| shape.custom.as_ref()) else { return Vec::new() };
     // A resource inside of another one has no rules for its name.
     let embedded = |metadata: &Value, path: &str| metadata::validate_embedded(metadata, path);
-    let (errors, warned) = shape.validate(new, old, &embedded);
+    let (mut errors, warned) = shape.validate(new, old, &embedded);
     warned.into_iter().for_each(|text| warnings.add(text));
+    errors.extend(validate_scale(resource, new, true));
     errors
+}
+
+/// What the scale subresource reads must be numbers and text.
+fn validate_scale(resource: &Resource, new: &Value, with_spec: bool) -> Vec<FieldError> {
+    let Some(scale) = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()) else { return Vec::new() };
+    let spec = with_spec.then_some(&*scale.spec_replicas);
+    schema::Custom::validate_scale(new, spec, &scale.status_replicas, scale.label_selector.as_deref())
 }
 
 fn validate_custom_status(resource: &Resource, new: &Value, old: &Value, warnings: &Warnings) -> Vec<FieldError> {
     let Some(shape) = resource.shape().and_then(|shape| shape.custom.as_ref()) else { return Vec::new() };
-    let (errors, warned) = shape.validate_status(new, old);
+    let (mut errors, warned) = shape.validate_status(new, old);
     warned.into_iter().for_each(|text| warnings.add(text));
+    errors.extend(validate_scale(resource, new, false));
     errors
 }
 

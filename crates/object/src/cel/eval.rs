@@ -8,6 +8,7 @@ use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr,
 use super::functions;
 use super::operators::{arithmetic, compare, element, equal, is_in};
 use super::value::{Fail, Outcome, Text, Val};
+use crate::Value;
 
 /// What one evaluation may cost, in steps.
 pub(super) const PER_CALL_LIMIT: u64 = 1_000_000;
@@ -156,9 +157,14 @@ impl<'a> Machine<'a> {
         for argument in &call.args {
             arguments.push(self.eval(argument)?);
         }
-        let weight = arguments.iter().map(weight).sum::<u64>();
-        self.charge(weight)?;
-        self.apply(full_name.as_deref().unwrap_or(name), &arguments, member)
+        let name = full_name.as_deref().unwrap_or(name);
+        if !is_shallow(name) {
+            let most = self.limit.saturating_sub(self.cost) + 1;
+            let mut left = most;
+            arguments.iter().for_each(|argument| weigh(argument, &mut left));
+            self.charge(most - left)?;
+        }
+        self.apply(name, &arguments, member)
     }
 
     fn apply(&mut self, name: &str, arguments: &[Val<'a>], member: bool) -> Outcome<'a> {
@@ -328,16 +334,57 @@ fn optional_element<'a>(container: &Val<'a>, key: &Val<'a>) -> Outcome<'a> {
     Ok(Val::Optional(found.map(Box::new)))
 }
 
-/// How much work an argument may make.
-fn weight(value: &Val<'_>) -> u64 {
+/// Functions whose work does not depend on how large their arguments are.
+fn is_shallow(name: &str) -> bool {
+    const SHALLOW: [&str; 10] =
+        ["size", "_[_]", "_[?_]", "_?._", "type", "dyn", "hasValue", "value", "optional.of", "optional.none"];
+    SHALLOW.contains(&name)
+}
+
+/// Takes the size of a value from `left`, and stops when nothing is left: parts may be shared, so that a value can be
+/// far larger than the memory it takes.
+fn weigh(value: &Val<'_>, left: &mut u64) {
+    let mut take = |size: usize| *left = left.saturating_sub(size as u64);
     match value {
-        Val::Text(text) => (text.len() / 10) as u64,
-        Val::Bytes(bytes) => (bytes.len() / 10) as u64,
-        Val::List(items) => items.len() as u64,
-        Val::JsonList(items, _) => items.len() as u64,
-        Val::JsonMap(map, _) | Val::Object(map, _) => map.len() as u64,
-        Val::Map(map) => map.len() as u64,
-        _ => 0,
+        Val::Text(text) => take(text.len() / 10),
+        Val::Bytes(bytes) => take(bytes.len() / 10),
+        Val::JsonList(items, _) => weigh_json(items.iter(), left),
+        Val::JsonMap(map, _) | Val::Object(map, _) => weigh_json(map.values(), left),
+        Val::List(items) => {
+            for item in items.iter() {
+                if *left == 0 {
+                    return;
+                }
+                *left -= 1;
+                weigh(item, left);
+            }
+        }
+        Val::Map(map) => {
+            for item in map.values() {
+                if *left == 0 {
+                    return;
+                }
+                *left -= 1;
+                weigh(item, left);
+            }
+        }
+        Val::Optional(Some(inner)) => weigh(inner, left),
+        _ => {}
+    }
+}
+
+fn weigh_json<'v>(values: impl Iterator<Item = &'v Value>, left: &mut u64) {
+    for value in values {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        match value {
+            Value::Array(items) => weigh_json(items.iter(), left),
+            Value::Object(map) => weigh_json(map.values(), left),
+            Value::String(text) => *left = left.saturating_sub((text.len() / 10) as u64),
+            _ => {}
+        }
     }
 }
 

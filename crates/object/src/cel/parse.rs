@@ -10,6 +10,8 @@ use ::cel::parser::{Macro, MacroExprHelper, ParseError};
 const MAX_CODE_POINTS: usize = 100_000;
 /// So many operators may stand in one rule: each may nest the tree one level deeper.
 const MAX_OPERATORS: usize = 5_000;
+/// Rules with so few operators are parsed on the caller's stack.
+const MAX_OPERATORS_HERE: usize = 40;
 /// Deeper trees are refused: evaluation goes as deep as the tree.
 const MAX_DEPTH: usize = 200;
 /// The parser works on a stack of its own, large enough for `MAX_OPERATORS`.
@@ -29,8 +31,12 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
         let issue = format!("expression code point size exceeds limit: size: {size}, limit {MAX_CODE_POINTS}");
         return Err(format!("ERROR: <input>:-1:0: {issue}"));
     }
-    if text.bytes().filter(|b| b".[({!-+*/%?<>=&|,:".contains(b)).count() > MAX_OPERATORS {
+    let operators = text.bytes().filter(|b| b".[({!-+*/%?<>=&|,:".contains(b)).count();
+    if operators > MAX_OPERATORS {
         return Err("ERROR: <input>:-1:0: expression has too many operators".into());
+    }
+    if operators <= MAX_OPERATORS_HERE {
+        return parse_here(text);
     }
     std::thread::scope(|scope| {
         let parser = std::thread::Builder::new().stack_size(PARSER_STACK_BYTES);

@@ -11,7 +11,7 @@ pub(crate) fn same_item<'a>(schema: &Schema, item: &Value, old: &'a Value) -> Op
     old.as_array()?.iter().find(|old| schema.map_keys.iter().all(|key| old.get(key.as_ref()) == item.get(key.as_ref())))
 }
 
-/// Whether a value is what it was, list maps compared regardless of order.
+/// Whether a value is known to be what it was, list maps compared regardless of order.
 pub(crate) fn unchanged(schema: &Schema, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Array(new_items), Value::Array(old_items)) if schema.list_type == Some(ListType::Map) => {
@@ -27,7 +27,8 @@ pub(crate) fn unchanged(schema: &Schema, new: &Value, old: &Value) -> bool {
                     let Some(old) = old_map.get(key) else { return false };
                     match schema.properties.get(key.as_str()).or(schema.additional.as_ref()) {
                         Some(child) => unchanged(child, new, old),
-                        None => new == old,
+                        // What the schema does not know cannot be matched.
+                        None => false,
                     }
                 })
         }

@@ -1,11 +1,13 @@
 //! One version of a custom resource: everything the API server does with an object by its schema.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{DecodeError, Schema, default, read_custom, validate, validate_at, validate_embedded, validate_lists};
 use crate::Value;
 use crate::cel::Rules;
 use crate::field::{FieldError, FieldErrorKind};
+use crate::name::qualified_name;
 
 /// Checks the metadata of a resource inside of another one; it is told the path.
 pub type CheckMetadata<'a> = &'a dyn Fn(&Value, &str) -> Vec<FieldError>;
@@ -21,7 +23,11 @@ pub struct Custom {
 impl Custom {
     /// From the `openAPIV3Schema` of a CRD's version. `prunes` is false when the CRD preserves unknown fields everywhere.
     pub fn new(schema: &Value, prunes: bool) -> Self {
-        let schema = Arc::new(Schema::from_json(schema));
+        Self::of(Arc::new(Schema::from_json(schema)), prunes)
+    }
+
+    /// From a schema that has been read.
+    pub fn of(schema: Arc<Schema>, prunes: bool) -> Self {
         Self { rules: Rules::new(Arc::clone(&schema)), schema, prunes }
     }
 
@@ -74,6 +80,36 @@ impl Custom {
         self.with_rules(errors, object, Some(old))
     }
 
+    /// What is wrong with what the scale subresource reads, by the paths the CRD gives. A write to the status does not look
+    /// at the spec.
+    pub fn validate_scale(object: &Value, spec: Option<&str>, status: &str, selector: Option<&str>) -> Vec<FieldError> {
+        let mut errors: Vec<FieldError> =
+            spec.into_iter().chain([status]).filter_map(|p| replicas(object, p)).collect();
+        let wrong = |path: &&str| field_at(object, path).is_some_and(|value| !value.is_string());
+        if let Some(path) = selector.filter(wrong) {
+            let value = field_at(object, path).unwrap_or(&Value::Null);
+            errors.push(FieldError::invalid(path, "", accessor_error(path, value, "string")));
+        }
+        errors
+    }
+
+    /// Finalizers added to `old` that do not say whose they are.
+    pub fn warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
+        const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
+        const PREFER: &str = "to avoid accidental conflicts with other finalizer writers";
+        let before = old.map(finalizers).unwrap_or_default();
+        let mut warnings = Vec::new();
+        for finalizer in finalizers(object).difference(&before) {
+            let mut warn = |why: &str| warnings.push(format!("metadata.finalizers: {finalizer:?}: {why}"));
+            qualified_name(finalizer).iter().for_each(|wrong| warn(wrong));
+            if !finalizer.contains('/') && !STANDARD.contains(finalizer) {
+                let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+                warn(&format!("prefer a domain-qualified finalizer name{path} {PREFER}"));
+            }
+        }
+        warnings
+    }
+
     /// Rules are only run on objects whose shape is right.
     fn with_rules(
         &self,
@@ -94,5 +130,40 @@ impl Custom {
         let (found, warnings) = self.rules.validate(object, old);
         errors.extend(found);
         (errors, warnings)
+    }
+}
+
+fn finalizers(object: &Value) -> BTreeSet<&str> {
+    object["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn field_at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.trim_start_matches('.').split('.').try_fold(object, |value, key| value.get(key))
+}
+
+/// Go's words for a value of the wrong type.
+fn accessor_error(path: &str, value: &Value, wanted: &str) -> String {
+    let (shown, kind) = match value {
+        Value::String(text) => (text.clone(), "string"),
+        Value::Bool(b) => (b.to_string(), "bool"),
+        Value::Number(n) if n.is_i64() => (n.to_string(), "int64"),
+        Value::Number(n) => (n.to_string(), "float64"),
+        Value::Array(_) => (value.to_string(), "[]interface {}"),
+        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+        Value::Null => ("<nil>".to_string(), "<nil>"),
+    };
+    let path = path.trim_start_matches('.');
+    format!(".{path} accessor error: {shown} is of the type {kind}, expected {wanted}")
+}
+
+fn replicas(object: &Value, path: &str) -> Option<FieldError> {
+    let value = field_at(object, path)?;
+    match value.as_i64() {
+        None => Some(FieldError::invalid(path, 0, accessor_error(path, value, "int64"))),
+        Some(n) if n < 0 => Some(FieldError::invalid(path, n, "should be a non-negative integer")),
+        Some(n) if n > i64::from(i32::MAX) => {
+            Some(FieldError::invalid(path, n, format!("should be less than or equal to {}", i32::MAX)))
+        }
+        Some(_) => None,
     }
 }

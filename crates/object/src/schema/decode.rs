@@ -132,7 +132,8 @@ impl Decoder {
             }
             let (strict, path) = (self.strict_path.len(), self.field_path.len());
             push(&mut self.strict_path, &key);
-            push(&mut self.field_path, &format!("{}{key}", field.via));
+            push(&mut self.field_path, &field.via);
+            self.field_path.push_str(&key);
             self.in_struct = shape.name;
             let encoded = self.value(&field.go, value, keep_empty)?;
             self.strict_path.truncate(strict);
@@ -247,6 +248,7 @@ impl Decoder {
     }
 }
 
+/// Puts a step behind a path, with a dot between.
 fn push(path: &mut String, key: &str) {
     if !path.is_empty() {
         path.push('.');
