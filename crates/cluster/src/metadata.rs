@@ -2,6 +2,9 @@
 //!
 //! Errors are those of apimachinery's `ValidateObjectMeta`, in its words and order.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};

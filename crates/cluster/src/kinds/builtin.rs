@@ -1,5 +1,8 @@
 //! The one [`Strategy`] behind all built-in kinds: facts from `data/kinds.txt`, and [`Rules`] for what is special.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 

@@ -1,5 +1,8 @@
 //! Cron schedules, as far as to say what is wrong with one.
 
+#[cfg(test)]
+mod tests;
+
 /// Names of months and weekdays, in the order of their numbers.
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];

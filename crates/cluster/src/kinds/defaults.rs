@@ -3,6 +3,9 @@
 //! Most defaults are rows of `data/defaults.txt`; those that depend on other fields are the rules of the submodules.
 //! Both go by definition, so a pod template gets its defaults wherever it is embedded.
 
+#[cfg(test)]
+mod tests;
+
 mod batch;
 mod core;
 mod workload;

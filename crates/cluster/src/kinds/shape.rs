@@ -4,6 +4,9 @@
 //! `status: {}` that nobody sent and has not the `hostNetwork: false` that somebody did. [`settle`] brings an object to
 //! that form. The table is carried as data because OpenAPI does not tell a pointer from a value.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 

@@ -1,5 +1,8 @@
 //! Unified differences of two texts, with the matching Python's difflib does and Go's copy of it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 /// Unchanged lines shown around a change.

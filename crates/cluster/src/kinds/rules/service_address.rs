@@ -2,6 +2,9 @@
 //!
 //! The cluster has one range of IPv4 addresses; what the other Services hold is read from the world.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
