@@ -106,3 +106,33 @@ async fn impersonation_needs_the_right_and_then_has_the_rights_of_the_other() {
     let refused = ask(bob, "alice").await.unwrap_err();
     assert!(refused.contains("User \"bob\" cannot impersonate-on:user-info:list"), "{refused}");
 }
+
+/// Questions and the answers a real kube-apiserver with the same roles gave, one a line; the first line holds the roles.
+const MATRIX: &str = include_str!("access/matrix.jsonl");
+
+#[tokio::test]
+async fn access_is_what_the_real_server_says() {
+    let cluster = Cluster::ephemeral().await;
+    let admin = cluster.client();
+    let mut lines = MATRIX.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    post(&admin, "/api/v1/namespaces", json!({"metadata": {"name": "access"}})).await.unwrap();
+    for object in lines.next().unwrap()["objects"].as_array().unwrap() {
+        let kind = object["kind"].as_str().unwrap().to_lowercase();
+        let place = match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => format!("namespaces/{namespace}/{kind}s"),
+            None => format!("{kind}s"),
+        };
+        post(&admin, &format!("/apis/rbac.authorization.k8s.io/v1/{place}"), object.clone()).await.unwrap();
+    }
+    let mut asked = 0;
+    for case in lines {
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        let answer = post(&admin, path, json!({"spec": case["spec"]})).await.unwrap();
+        assert_eq!(answer["status"]["allowed"], case["allowed"], "{}", case["spec"]);
+        if !case["reason"].is_null() {
+            assert_eq!(answer["status"]["reason"], case["reason"], "{}", case["spec"]);
+        }
+        asked += 1;
+    }
+    assert!(asked > 700, "{asked}");
+}
