@@ -82,6 +82,7 @@ impl World for Cluster {
     fn list(&self, resource: &str, namespace: &str) -> Vec<Value> {
         let kind = match resource {
             "limitranges" => "LimitRange",
+            "runtimeclasses.node.k8s.io" => "RuntimeClass",
             "serviceaccounts" => "ServiceAccount",
             "services" => "Service",
             "storageclasses.storage.k8s.io" => "StorageClass",

@@ -6,7 +6,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use switchboard_object::field::FieldError;
 use switchboard_object::kind::{GroupVersion, GroupVersionKind};
 use switchboard_object::status::Status;
@@ -89,13 +89,12 @@ impl Builtin {
 
     /// Whether an update from `old` to `new` counts as a new generation.
     fn changed(&self, new: &Value, old: &Value) -> bool {
-        let content = |v: &Value| -> Map<String, Value> {
-            let ours = |k: &String| !matches!(k.as_str(), "apiVersion" | "kind" | "metadata" | "status");
-            v.as_object().into_iter().flatten().filter(|(k, _)| ours(k)).map(|(k, v)| (k.clone(), v.clone())).collect()
-        };
+        let ours = |field: &str| !matches!(field, "apiVersion" | "kind" | "metadata" | "status");
+        let fields = shape::fields(self.definition).iter().map(|f| f.name).filter(|name| ours(name));
+        let content = || fields.clone().any(|field| new.get(field) != old.get(field));
         (self.is("generation+annotations") && new["metadata"]["annotations"] != old["metadata"]["annotations"])
             || (self.is("generation+labels") && new["metadata"]["labels"] != old["metadata"]["labels"])
-            || (!self.is("generation-first") && content(new) != content(old))
+            || (!self.is("generation-first") && content())
     }
 
     fn count_generation(&self, new: &mut Value, old: &Value) {

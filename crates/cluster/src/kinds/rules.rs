@@ -13,6 +13,7 @@ mod pod_admission;
 mod policy;
 mod rbac;
 mod rest;
+mod runtime_class;
 mod service;
 mod service_address;
 mod storage;

@@ -7,11 +7,17 @@ use switchboard_object::quantity::Quantity;
 
 use super::super::builtin::Rules;
 use super::super::{pod, warnings};
-use super::{at, items, limit_ranger, pod_admission, text};
+use super::{at, items, limit_ranger, pod_admission, runtime_class, text};
 
 pub(super) const POD: Rules = Rules {
     admit: pod_admission::admit,
-    review: |pod, old, env| if old.is_none() { limit_ranger::review_pod(pod, env) } else { Ok(()) },
+    review: |pod, old, env| {
+        if old.is_some() {
+            return Ok(());
+        }
+        limit_ranger::review_pod(pod, env)?;
+        runtime_class::review(pod, env)
+    },
     create: |object, _| {
         let class = class_of_service(object);
         object["status"] = json!({"phase": "Pending", "qosClass": class});

@@ -6,7 +6,7 @@ use switchboard_object::status::Status;
 
 use super::super::Env;
 use super::cluster::default_priority_class;
-use super::{at, items, limit_ranger, push, text};
+use super::{at, items, limit_ranger, push, runtime_class, text};
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// A minute and seven more than an hour, so that kubelets can tell these tokens from those somebody asked for.
@@ -29,10 +29,14 @@ pub(super) fn admit(pod: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Resu
         }
     }
     tolerations(pod);
+    if old.is_none() {
+        runtime_class::admit(pod, env)?;
+    }
     Ok(())
 }
 
-fn forbidden(pod: &Value, message: &str) -> Status {
+/// A refusal of a pod by admission.
+pub(super) fn forbidden(pod: &Value, message: &str) -> Status {
     Status::forbidden(&GroupResource::new("", "pods"), text(pod, "/metadata/name"), message)
 }
 
