@@ -289,9 +289,7 @@ fn attempt<'a>(
 ) -> Result<(Option<Value>, Entries<'a>), Refusal<'a>> {
     updater.refresh(live, &mut entries).map_err(Refusal::Problems)?;
     let mut set = collect::collect(patch, updater.typed.root(), updater.typed.definitions);
-    if let Some(fields) = updater.reset.of(updater.writer.api_version) {
-        set.subtract_below(fields);
-    }
+    updater.reset.filter(updater.writer.api_version, &mut set);
     let own = own_entry(updater.writer.manager, Operation::Apply, &updater.writer);
     let before = entries.0.iter().find(|e| e.is(&own.manager, own.operation, "", &own.subresource));
     let time_before = before.and_then(|e| e.time.clone());
@@ -326,9 +324,10 @@ fn check_kind(patch: &Value, writer: &Writer<'_>) -> Result<(), Status> {
 
 fn kind_of(object: &Value) -> GroupVersionKind {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-    match GroupVersion::parse(text("apiVersion")) {
-        Some(version) => version.kind(text("kind")),
-        None => GroupVersionKind::new("", "", text("kind")),
+    match (text("apiVersion"), GroupVersion::parse(text("apiVersion"))) {
+        (_, Some(version)) => version.kind(text("kind")),
+        ("" | "/", None) => GroupVersionKind::new("", "", text("kind")),
+        _ => GroupVersionKind::new("", "", ""),
     }
 }
 

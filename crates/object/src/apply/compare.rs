@@ -39,14 +39,9 @@ pub(crate) fn compare<'a>(
 }
 
 impl<'a> Changes<'a> {
-    /// Without the paths in `fields` and all below them.
-    pub(crate) fn without(mut self, fields: Option<&Set<'_>>) -> Self {
-        if let Some(fields) = fields {
-            self.removed.subtract_below(fields);
-            self.modified.subtract_below(fields);
-            self.added.subtract_below(fields);
-        }
-        self
+    /// All three sets.
+    pub(crate) fn sets(&mut self) -> [&mut Set<'a>; 3] {
+        [&mut self.removed, &mut self.modified, &mut self.added]
     }
 
     fn graft(&mut self, element: Element<'a>, own: Own, below: Changes<'a>) {

@@ -182,8 +182,9 @@ impl<'a> Updater<'a> {
     {
         let ty = self.ty(version).unwrap_or(Ty::Deduced);
         let changes = compare(old, new, ty, self.definitions());
-        let changes = changes.map_err(|why| Problems::from(format!("failed to compare objects: {why}")))?;
-        Ok(changes.without(self.reset.of(version)))
+        let mut changes = changes.map_err(|why| Problems::from(format!("failed to compare objects: {why}")))?;
+        changes.sets().into_iter().for_each(|set| self.reset.filter(version, set));
+        Ok(changes)
     }
 
     fn in_version<'v, 'c>(

@@ -29,8 +29,11 @@ impl ResetFields {
         Self { version: None, set: Set::of_fields(fields(group, kind, subresource)) }
     }
 
-    pub(crate) fn of(&self, api_version: &str) -> Option<&Set<'static>> {
-        self.version.as_deref().is_none_or(|only| only == api_version).then_some(&self.set)
+    /// Takes the reset fields out of a set of that version.
+    pub(crate) fn filter(&self, api_version: &str, set: &mut Set<'_>) {
+        if self.version.as_deref().is_none_or(|only| only == api_version) {
+            set.subtract_below(&self.set);
+        }
     }
 }
 
