@@ -6,6 +6,7 @@
 mod analyze;
 mod emit;
 mod read;
+mod repair;
 mod resolve;
 mod timestamp;
 

@@ -1,10 +1,12 @@
 //! Reading: parser events to values, with a stack of our own.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
+use super::repair::{MAX_REREAD_BYTES, Repair};
 use super::resolve::{Scalar, plain, tagged};
 use super::{Document, MAX_DEPTH, MAX_DUPLICATES, YamlError};
 use crate::{Map, Value, gofmt, json, quote::quote};
@@ -18,7 +20,7 @@ pub fn read(text: &str) -> Result<Document, YamlError> {
     if let Some(document) = as_json(text) {
         return Ok(document);
     }
-    let first = Reader::new(text).next_document()?;
+    let first = repaired(text, |reader| reader.next_document())?;
     Ok(first.unwrap_or(Document { value: Value::Null, line: 1, duplicates: Vec::new() }))
 }
 
@@ -31,14 +33,30 @@ pub fn read_all(text: &str) -> Result<Vec<Document>, YamlError> {
     if let Some(document) = as_json(text) {
         return Ok(vec![document]);
     }
-    let mut reader = Reader::new(text);
-    let mut documents = Vec::new();
-    while let Some(document) = reader.next_document()? {
-        if !document.value.is_null() {
-            documents.push(document);
+    repaired(text, |reader| {
+        let mut documents = Vec::new();
+        while let Some(document) = reader.next_document()? {
+            if !document.value.is_null() {
+                documents.push(document);
+            }
+        }
+        Ok(documents)
+    })
+}
+
+fn repaired<T>(text: &str, read: impl Fn(&mut Reader<'_>) -> Outcome<T>) -> Outcome<T> {
+    let mut text = Cow::Borrowed(text);
+    let (mut reread, mut moved) = (0, BTreeSet::new());
+    loop {
+        let mut reader = Reader::new(&text);
+        let result = read(&mut reader);
+        let Some(repair) = reader.repair.filter(|_| result.is_err()) else { return result };
+        reread += text.len();
+        match repair.apply(&text, &mut moved).filter(|_| reread <= MAX_REREAD_BYTES) {
+            Some(next) => text = Cow::Owned(next),
+            None => return result,
         }
     }
-    Ok(documents)
 }
 
 // JSON is YAML, and much faster to read as what it is. With keys that stand twice the line is wanted, which JSON does not give.
@@ -68,6 +86,8 @@ struct Reader<'a> {
     aliased: usize,
     // Nodes kept for aliases.
     kept: usize,
+    /// What would have helped against the parser's error.
+    repair: Option<Repair>,
 }
 
 /// A value with what bounds and merges need to know of it.
@@ -108,43 +128,50 @@ impl<'a> Reader<'a> {
             decoded: 0,
             aliased: 0,
             kept: 0,
+            repair: None,
         }
     }
 
     fn next_document(&mut self) -> Outcome<Option<Document>> {
-        let mut document = None;
-        let mut first_line = 1;
+        let (mut document, mut first_line, mut failed) = (None, 1, None);
         while let Some(event) = self.parser.next_event() {
             let (event, span) = event.map_err(|e| self.scan_error(&e))?;
-            let line = span.start.line();
-            let complete = match event {
-                Event::DocumentStart(_) => {
-                    first_line = line;
-                    None
-                }
+            match event {
+                Event::DocumentStart(_) => first_line = span.start.line(),
                 Event::DocumentEnd => {
                     self.anchors.clear();
-                    let value = document.unwrap_or(Value::Null);
+                    self.open.clear();
                     let duplicates = std::mem::take(&mut self.duplicates);
-                    return Ok(Some(Document { value, line: first_line, duplicates }));
+                    let value = document.unwrap_or(Value::Null);
+                    return failed.map_or(Ok(Some(Document { value, line: first_line, duplicates })), Err);
                 }
-                Event::Alias(id) => Some(self.alias(id, span)?),
-                Event::Scalar(text, style, anchor, tag) => {
-                    let node = scalar(&text, style, tag.as_deref(), line).map_err(|m| at(span, m))?;
-                    self.decoded += 1;
-                    self.remember(anchor, &node, span)?;
-                    Some(node)
-                }
-                Event::SequenceStart(anchor, _) => self.open_list(anchor, span)?,
-                Event::MappingStart(anchor, _) => self.open_map(anchor, span)?,
-                Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
-                _ => None,
-            };
-            if let Some(node) = complete {
-                document = self.place(node, span)?.or(document);
+                // go-yaml parses to the end before it looks at what the text means, so a later syntax error comes first.
+                _ if failed.is_some() => {}
+                event => match self.take(event, span) {
+                    Ok(value) => document = value.or(document),
+                    Err(error) => failed = Some(error),
+                },
             }
         }
-        Ok(None)
+        failed.map_or(Ok(None), Err)
+    }
+
+    // One event of a document; gives the value back when the document is complete.
+    fn take(&mut self, event: Event<'_>, span: Span) -> Outcome<Option<Value>> {
+        let complete = match event {
+            Event::Alias(id) => Some(self.alias(id, span)?),
+            Event::Scalar(text, style, anchor, tag) => {
+                let node = scalar(&text, style, tag.as_deref(), span.start.line()).map_err(|m| at(span, m))?;
+                self.decoded += 1;
+                self.remember(anchor, &node, span)?;
+                Some(node)
+            }
+            Event::SequenceStart(anchor, _) => self.open_list(anchor, span)?,
+            Event::MappingStart(anchor, _) => self.open_map(anchor, span)?,
+            Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
+            _ => None,
+        };
+        complete.map_or(Ok(None), |node| self.place(node, span))
     }
 
     fn open_list(&mut self, anchor: usize, span: Span) -> Outcome<Option<Node>> {
@@ -245,7 +272,8 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    fn scan_error(&self, error: &ScanError) -> YamlError {
+    fn scan_error(&mut self, error: &ScanError) -> YamlError {
+        self.repair = Repair::of(error);
         let (mark, info) = (error.marker(), error.info());
         // go-yaml reports what is never closed where the text ends.
         let last = 1 + self.text.matches('\n').count();
@@ -258,11 +286,16 @@ impl<'a> Reader<'a> {
                 return YamlError { message, problem, line: mark.line(), column: mark.col() + 1 };
             }
             Some((_, rest)) if rest.starts_with("expected") => format!("did not find {rest}"),
-            Some((_, rest)) => rest.to_string(),
-            None if info.starts_with("unexpected character") || info.contains("tab") => {
-                "found character that cannot start any token".to_string()
-            }
-            None => info.to_string(),
+            // Upstream's own spelling.
+            Some((_, rest)) => rest.replace("hexadecimal", "hexdecimal"),
+            None => match info {
+                "simple key expect ':'" | "simple key expected" => "could not find expected ':'".to_string(),
+                "misplaced bracket" => "did not find expected node content".to_string(),
+                _ if info.starts_with("unexpected character") || info.contains("tab") => {
+                    "found character that cannot start any token".to_string()
+                }
+                _ => info.to_string(),
+            },
         };
         // go-yaml counts a parser's lines from zero, a scanner's from one, and is silent about the first.
         let parsing = info.starts_with("while parsing a flow") || info.starts_with("while parsing a block");
@@ -326,13 +359,17 @@ fn key_text(key: &Node, value: &Value) -> Result<String, String> {
         Some(Scalar::Bool(bool)) => Ok(bool.to_string()),
         Some(Scalar::Float(float)) => Ok(gofmt::short_float(*float)),
         Some(Scalar::Unsigned(integer)) => {
-            Err(format!("unsupported map key of type: uint64, key: {integer:#x}, value: {}", json::to_string(value)))
+            Err(format!("unsupported map key of type: uint64, key: {integer:#x}, value: {}", shown(value)))
         }
         Some(Scalar::Null) => {
-            Err(format!("unsupported map key of type: %!s(<nil>), key: <nil>, value: {}", json::to_string(value)))
+            Err(format!("unsupported map key of type: %!s(<nil>), key: <nil>, value: {}", shown(value)))
         }
         None => Err(format!("yaml: invalid map key: {}", gofmt::syntax(&key.value))),
     }
+}
+
+fn shown(value: &Value) -> String {
+    if value.is_null() { "<nil>".to_string() } else { gofmt::syntax(value) }
 }
 
 // The name after the asterisk.

@@ -112,6 +112,18 @@ fn merge_keys() {
 }
 
 #[test]
+fn lines_within_brackets_and_quotes_may_stand_anywhere() {
+    let text = "a:\n- b: [\n  x,\n  z\n  ]\n- c: {\n\"d\": 1\n}\n- e: \"one\ntwo\"\n- f:\tg\n- h: 'i'# j\n";
+    let value = json!({"a": [{"b": ["x", "z"]}, {"c": {"d": 1}}, {"e": "one two"}, {"f": "g"}, {"h": "i"}]});
+    assert_eq!(read(text).unwrap().value, value);
+    let many = format!("a:\n  b: [\n{}  ]\n", "  x,\n".repeat(300));
+    assert_eq!(read(&many).unwrap().value["a"]["b"].as_array().unwrap().len(), 300);
+    // Beyond the bytes that may be read again, the parser has the last word.
+    let huge = format!("a:\n  b: [\n{}  ]\n", "  xxxxxxxxx,\n".repeat(20_000));
+    assert!(read(&huge).is_err());
+}
+
+#[test]
 fn bombs_are_refused() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_string();
     for i in 1..12 {
