@@ -37,6 +37,7 @@ impl Embedded {
         let authority = certificates.authority.certificate.clone();
         let gate = Gate { authenticator: Authenticator::new(key, None), authority };
         let cluster = Cluster::behind(gate, Store::in_memory(Bounds::default()), ambient).await;
+        cluster.start_controllers();
         let listener = cluster.listen(port, &certificates).expect("the server listens");
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let context = Context { name: "switchboard".into(), server: format!("https://{address}") };
