@@ -56,7 +56,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 /// Who writes, where and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
-    /// The field manager; see [`manager_name`].
+    /// The field manager.
     pub manager: &'a str,
     /// The `apiVersion` of the endpoint.
     pub api_version: &'a str,
@@ -367,51 +367,4 @@ pub fn extract(object: &Value, manager: &str, subresource: &str, typed: Typed<'_
         }
     }
     Some(extracted)
-}
-
-/// The name a write is recorded under: the one given, else what stands before the first slash of the user agent.
-pub fn manager_name<'a>(field_manager: &'a str, user_agent: &'a str) -> Cow<'a, str> {
-    /// The length upstream allows for a manager's name.
-    const MAX_BYTES: usize = 128;
-    if !field_manager.is_empty() {
-        return Cow::Borrowed(field_manager);
-    }
-    let prefix = user_agent.split('/').next().unwrap_or_default();
-    let mut name = String::new();
-    for c in prefix.chars().filter(|c| !c.is_control() && (*c == ' ' || !c.is_whitespace())) {
-        if name.len() + c.len_utf8() > MAX_BYTES {
-            break;
-        }
-        name.push(c);
-    }
-    Cow::Owned(name)
-}
-
-/// Puts the times of `old`'s entries back into `new` when nothing but times differs, so that a write of nothing writes
-/// nothing.
-pub fn restore_times(old: &Value, new: &mut Value) {
-    const ENTRIES: &str = "/metadata/managedFields";
-    let untimed = |mut entry: Value| {
-        if let Some(entry) = entry.as_object_mut() {
-            entry.remove("time");
-        }
-        entry
-    };
-    let lists = (old.pointer(ENTRIES).and_then(Value::as_array), new.pointer(ENTRIES).and_then(Value::as_array));
-    let (Some(before), Some(after)) = lists else { return };
-    let same = before != after
-        && before.len() == after.len()
-        && before.iter().zip(after).all(|(a, b)| a.get("fieldsV1") == b.get("fieldsV1"))
-        && before.iter().zip(after).all(|(a, b)| untimed(a.clone()) == untimed(b.clone()));
-    if !same {
-        return;
-    }
-    let restored = Value::Array(before.clone());
-    let Some(entries) = new.pointer_mut(ENTRIES) else { return };
-    let timed = std::mem::replace(entries, restored);
-    if new != old
-        && let Some(entries) = new.pointer_mut(ENTRIES)
-    {
-        *entries = timed;
-    }
 }

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::Value;
+use crate::quote::quote;
 use crate::status::Status;
 
 use super::element::Element;
 use super::entries::{Entry, Operation};
-use super::scalar::quote;
 use super::set::Set;
 
 /// The fields of one other manager that an apply would change.
@@ -26,11 +26,10 @@ impl<'a> Conflict<'a> {
 }
 
 fn describe(entry: &Entry<'_>) -> String {
-    let mut out = String::new();
-    quote(&mut out, &entry.manager);
+    let mut out = quote(&entry.manager);
     if !entry.subresource.is_empty() {
         out.push_str(" with subresource ");
-        quote(&mut out, &entry.subresource);
+        out.push_str(&quote(&entry.subresource));
     }
     if entry.operation == Operation::Update {
         out.push_str(" using ");

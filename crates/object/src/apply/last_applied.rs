@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use crate::{Map, Value};
+use crate::{Map, Value, json};
 
 use super::collect::collect;
 use super::compare::compare;
-use super::scalar::write_json_string;
 use super::set::Set;
 use super::validate::validate;
 use super::{Typed, Writer};
@@ -49,10 +48,7 @@ pub(crate) fn write(object: &mut Value, patch: &Value) {
     if let Some(own) = patch.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         own.remove(ANNOTATION);
     }
-    let mut text = String::new();
-    write_json(&mut text, &patch);
-    text.push('\n');
-    annotations.insert(ANNOTATION.into(), json!(text));
+    annotations.insert(ANNOTATION.into(), json!(json::to_string(&patch) + "\n"));
     if size(annotations) > MAX_ANNOTATION_BYTES {
         annotations.remove(ANNOTATION);
     }
@@ -60,31 +56,4 @@ pub(crate) fn write(object: &mut Value, patch: &Value) {
 
 fn size(annotations: &Map) -> usize {
     annotations.iter().map(|(k, v)| k.len() + v.as_str().map_or(0, str::len)).sum()
-}
-
-/// JSON as Go writes it: sorted, `<`, `>` and `&` escaped.
-fn write_json(out: &mut String, value: &Value) {
-    let mut separator = "";
-    match value {
-        Value::String(text) => write_json_string(out, text, true),
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                out.push_str(std::mem::replace(&mut separator, ","));
-                write_json(out, item);
-            }
-            out.push(']');
-        }
-        Value::Object(fields) => {
-            out.push('{');
-            for (name, value) in fields {
-                out.push_str(std::mem::replace(&mut separator, ","));
-                write_json_string(out, name, true);
-                out.push(':');
-                write_json(out, value);
-            }
-            out.push('}');
-        }
-        other => out.push_str(&other.to_string()),
-    }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use crate::Value;
+use crate::quote::quote;
+use crate::{Value, gofmt};
 
 /// The value of a key field or of a set's item; nearly always a scalar.
 #[derive(Clone, Debug)]
@@ -67,11 +68,10 @@ impl<'a> Scalar<'a> {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
-            Self::Int(i) => {
-                let _ = write!(out, "{i}");
-            }
-            Self::Float(f) => out.push_str(&float_text(*f, 1e-4)),
-            Self::Text(s) => quote(out, s),
+            // Upstream reads configurations and entries without telling integers from floats.
+            Self::Int(i) => out.push_str(&gofmt::float(*i as f64)),
+            Self::Float(f) => out.push_str(&gofmt::float(*f)),
+            Self::Text(s) => out.push_str(&quote(s)),
             Self::Other(v) => write_value_text(out, v),
         }
     }
@@ -84,7 +84,7 @@ impl<'a> Scalar<'a> {
             Self::Int(i) => {
                 let _ = write!(out, "{i}");
             }
-            Self::Float(f) => out.push_str(&float_text(*f, 1e-6)),
+            Self::Float(f) => out.push_str(&json_float(*f)),
             Self::Text(s) => write_json_string(out, s, true),
             Self::Other(v) => out.push_str(&v.to_string()),
         }
@@ -156,16 +156,16 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A float as Go's shortest form: plain, or with an exponent of at least two digits outside `small..1e21`.
-pub(crate) fn float_text(f: f64, small: f64) -> String {
-    let size = f.abs();
-    if size != 0.0 && (size < small || size >= 1e21) {
-        let text = format!("{f:e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |e| ('-', e));
-        return format!("{digits}e{sign}{exponent:0>2}");
+/// A float as upstream's encoder of path elements writes it, which pads exponents to two digits.
+fn json_float(f: f64) -> String {
+    const PLAIN: std::ops::Range<f64> = 1e-6..1e21;
+    if f == 0.0 || PLAIN.contains(&f.abs()) {
+        return format!("{f}");
     }
-    format!("{f}")
+    let text = format!("{f:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |e| ('-', e));
+    format!("{digits}e{sign}{exponent:0>2}")
 }
 
 /// A JSON string as Go's encoder writes it.
@@ -183,29 +183,6 @@ pub(crate) fn write_json_string(out: &mut String, text: &str, escape_html: bool)
             }
             c if (c as u32) < 0x20 => {
                 let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
-/// Go's `%q`.
-pub(crate) fn quote(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
             }
             c => out.push(c),
         }
@@ -241,9 +218,7 @@ pub(crate) fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".into(),
         Value::Bool(b) => b.to_string(),
-        Value::Number(n) => {
-            n.as_i64().map_or_else(|| float_text(n.as_f64().unwrap_or(f64::NAN), 1e-4), |i| i.to_string())
-        }
+        Value::Number(n) => gofmt::float(n.as_f64().unwrap_or(f64::NAN)),
         Value::String(s) => s.clone(),
         Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
         Value::Object(fields) => {
@@ -255,26 +230,15 @@ pub(crate) fn go_text(value: &Value) -> String {
 
 /// Go's `%#v` of a decoded value.
 pub(crate) fn go_syntax(value: &Value) -> String {
-    let mut quoted = String::new();
     match value {
         Value::Null => "interface {}(nil)".into(),
-        Value::String(s) => {
-            quote(&mut quoted, s);
-            quoted
-        }
+        Value::String(s) => quote(s),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(go_syntax).collect();
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Object(fields) => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|(k, v)| {
-                    let mut name = String::new();
-                    quote(&mut name, k);
-                    format!("{name}:{}", go_syntax(v))
-                })
-                .collect();
+            let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{}:{}", quote(k), go_syntax(v))).collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
         other => go_text(other),
