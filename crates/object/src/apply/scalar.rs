@@ -30,11 +30,12 @@ impl<'a> Scalar<'a> {
         }
     }
 
+    /// A value of a stored path element, which upstream reads without telling integers from floats.
     pub(crate) fn from_owned(value: Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(b) => Self::Bool(b),
-            Value::Number(n) => Self::number(&n),
+            Value::Number(n) => Self::Float(n.as_f64().unwrap_or(f64::NAN)),
             Value::String(s) => Self::Text(Cow::Owned(s)),
             other => Self::Other(Cow::Owned(other)),
         }
@@ -68,8 +69,9 @@ impl<'a> Scalar<'a> {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
-            // Upstream reads configurations and entries without telling integers from floats.
-            Self::Int(i) => out.push_str(&gofmt::float(*i as f64)),
+            Self::Int(i) => {
+                let _ = write!(out, "{i}");
+            }
             Self::Float(f) => out.push_str(&gofmt::float(*f)),
             Self::Text(s) => out.push_str(&quote(s)),
             Self::Other(v) => write_value_text(out, v),
@@ -213,21 +215,6 @@ fn write_value_text(out: &mut String, value: &Value) {
     }
 }
 
-/// Go's `%v` of a decoded value.
-pub(crate) fn go_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::Bool(b) => b.to_string(),
-        Value::Number(n) => gofmt::float(n.as_f64().unwrap_or(f64::NAN)),
-        Value::String(s) => s.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{k}:{}", go_text(v))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
-    }
-}
-
 /// Go's `%#v` of a decoded value.
 pub(crate) fn go_syntax(value: &Value) -> String {
     match value {
@@ -241,18 +228,6 @@ pub(crate) fn go_syntax(value: &Value) -> String {
             let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{}:{}", quote(k), go_syntax(v))).collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
-        other => go_text(other),
-    }
-}
-
-/// Go's `%T` of a decoded value.
-pub(crate) fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
+        other => gofmt::value(other),
     }
 }

@@ -1,12 +1,12 @@
 //! Does a value fit its type?
 
-use crate::Value;
 use crate::schema::Definitions;
+use crate::{Value, gofmt};
 
 use super::atom::{Form, ListAtom, MapAtom, ScalarKind, Ty};
 use super::element::Element;
 use super::problem::Problems;
-use super::scalar::{go_syntax, go_text, go_type};
+use super::scalar::go_syntax;
 
 /// Checks a value against its type. `duplicates` allows an item to stand twice in an associative list.
 pub(crate) fn validate(value: &Value, ty: Ty<'_>, definitions: &Definitions, duplicates: bool) -> Result<(), Problems> {
@@ -26,12 +26,12 @@ pub(crate) fn scalar_problem(kind: ScalarKind, value: &Value, prefix: &str) -> O
         return None;
     }
     Some(match kind {
-        ScalarKind::Numeric => format!("{prefix}expected numeric (int or float), got {}", go_type(value)),
+        ScalarKind::Numeric => format!("{prefix}expected numeric (int or float), got {}", gofmt::type_name(value)),
         ScalarKind::Text => {
             format!("{prefix}expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value))
         }
-        ScalarKind::Boolean => format!("{prefix}expected boolean, got &{{{}}}", go_text(value)),
-        ScalarKind::Untyped => format!("{prefix}expected any scalar, got &{{{}}}", go_text(value)),
+        ScalarKind::Boolean => format!("{prefix}expected boolean, got &{{{}}}", gofmt::value(value)),
+        ScalarKind::Untyped => format!("{prefix}expected any scalar, got &{{{}}}", gofmt::value(value)),
     })
 }
 
@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
         let fields = match value {
             Value::Object(fields) => fields,
             Value::Null => return problems,
-            other => return format!("expected map, got &{{{}}}", go_text(other)).into(),
+            other => return format!("expected map, got &{{{}}}", gofmt::value(other)).into(),
         };
         for (name, field) in fields {
             let below = match map.field_or_element(name) {
@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
         let items = match value {
             Value::Array(items) => items,
             Value::Null => return problems,
-            other => return format!("expected list, got &{{{}}}", go_text(other)).into(),
+            other => return format!("expected list, got &{{{}}}", gofmt::value(other)).into(),
         };
         let mut seen: Vec<Element<'a>> = Vec::new();
         for (i, item) in items.iter().enumerate() {
