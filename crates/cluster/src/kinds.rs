@@ -17,6 +17,7 @@
 //! [`Strategy::validate_status_update`]. Writes of Services must not run at the same time as each other: each looks at
 //! the addresses the others have taken.
 
+mod admission;
 mod autoscaler;
 mod batch;
 mod builtin;

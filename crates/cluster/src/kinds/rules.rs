@@ -75,6 +75,8 @@ pub(super) fn of(definition: &str) -> Rules {
         "api.node.v1.RuntimeClass" => policy::RUNTIME_CLASS,
         "api.admissionregistration.v1.MutatingWebhookConfiguration" => hooks::WEBHOOKS,
         "api.admissionregistration.v1.ValidatingWebhookConfiguration" => hooks::WEBHOOKS,
+        "api.admissionregistration.v1.ValidatingAdmissionPolicy" => hooks::POLICY,
+        "api.admissionregistration.v1.ValidatingAdmissionPolicyBinding" => hooks::BINDING,
         "kube-aggregator.pkg.apis.apiregistration.v1.APIService" => hooks::API_SERVICE,
         _ => Rules::NONE,
     }

@@ -47,7 +47,8 @@ fn webhook(hook: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-fn one_of(hook: &Value, field: &str, known: &[&str], path: &str) -> Option<FieldError> {
+/// A field with one of a few values, when it is set.
+pub(super) fn one_of(hook: &Value, field: &str, known: &[&str], path: &str) -> Option<FieldError> {
     let value = hook[field].as_str()?;
     (!known.contains(&value)).then(|| FieldError::not_supported(format!("{path}.{field}"), value, known))
 }
@@ -71,7 +72,8 @@ fn full_name(own: &str, path: &str) -> Vec<FieldError> {
     Vec::new()
 }
 
-fn rule_with_operations(rule: &Value, path: &str) -> Vec<FieldError> {
+/// Which operations on which resources.
+pub(super) fn rule_with_operations(rule: &Value, path: &str) -> Vec<FieldError> {
     let known = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
     let mut errors = listed(rule, "operations", "operations", path);
     for (index, operation) in items(rule, "/operations").iter().filter_map(Value::as_str).enumerate() {
