@@ -94,3 +94,25 @@ fn two_appliers_conflict_until_one_forces() {
     assert_eq!(entries[1]["fieldsV1"], json!({"f:spec": {"f:replicas": {}}}));
     assert_eq!(entries[0]["fieldsV1"]["f:spec"].get("f:replicas"), None);
 }
+
+/// Writes of objects at the size limit take time in proportion to their size.
+#[test]
+fn huge_levels_are_walked_side_by_side() {
+    const KEYS: usize = 50_000;
+    let config_map = typed("io.k8s.api.core.v1.ConfigMap");
+    let writer = Writer { kind: "ConfigMap", api_version: "v1", ..writer("one", "2026-01-01T00:00:00Z") };
+    let object = |value: &str, step: usize| {
+        let data: crate::Map = (0..KEYS).step_by(step).map(|i| (format!("{i:06}"), json!(value))).collect();
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"}, "data": data})
+    };
+    let none = ResetFields::default();
+    let mut live = object("a", 2);
+    update(None, &mut live, writer, config_map, &none);
+    let mut new = object("b", 1);
+    update(Some(&live), &mut new, Writer { manager: "two", ..writer }, config_map, &none);
+    let owners = new["metadata"]["managedFields"].as_array().unwrap();
+    let owned = |entry: &Value| entry["fieldsV1"]["f:data"].as_object().map_or(0, crate::Map::len);
+    // The first keeps `data` itself, which did not change as such.
+    assert_eq!(owners.iter().map(owned).collect::<Vec<_>>(), [0, KEYS]);
+    assert_eq!(owners[0]["fieldsV1"], json!({"f:data": {}}));
+}

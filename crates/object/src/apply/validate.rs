@@ -1,5 +1,7 @@
 //! Does a value fit its type?
 
+use std::collections::BTreeSet;
+
 use crate::schema::Definitions;
 use crate::{Value, gofmt};
 
@@ -78,7 +80,7 @@ impl<'a> Walk<'a> {
             Value::Null => return problems,
             other => return format!("expected list, got &{{{}}}", gofmt::value(other)).into(),
         };
-        let mut seen: Vec<Element<'a>> = Vec::new();
+        let mut seen: BTreeSet<Element<'a>> = BTreeSet::new();
         for (i, item) in items.iter().enumerate() {
             let element = if list.atomic {
                 Element::Index(i as i64)
@@ -91,11 +93,8 @@ impl<'a> Walk<'a> {
                     }
                 }
             };
-            if !list.atomic && !self.duplicates {
-                match seen.binary_search(&element) {
-                    Ok(_) => problems.add(format!("duplicate entries for key {}", element.path())),
-                    Err(gap) => seen.insert(gap, element.clone()),
-                }
+            if !list.atomic && !self.duplicates && !seen.insert(element.clone()) {
+                problems.add(format!("duplicate entries for key {}", element.path()));
             }
             problems.add_below(|| element.path(), self.value(item, list.item));
         }
