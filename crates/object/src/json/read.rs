@@ -9,9 +9,10 @@ use crate::{Map, Value};
 /// # Errors
 /// When it is not JSON, or nests deeper than [`MAX_DEPTH`].
 pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
-    let mut reader = Reader { bytes, at: 0, open: Vec::new(), duplicates: Vec::new() };
+    let mut reader = Reader { bytes, at: 0, open: Vec::new(), duplicates: Vec::new(), too_large: None };
     let value = reader.document()?;
-    Ok(Document { value, duplicates: reader.duplicates })
+    // Go checks the syntax of the whole text before it looks at a number.
+    reader.too_large.map_or(Ok(Document { value, duplicates: reader.duplicates }), Err)
 }
 
 type Outcome<T> = Result<T, JsonError>;
@@ -21,6 +22,8 @@ struct Reader<'a> {
     at: usize,
     open: Vec<Open>,
     duplicates: Vec<String>,
+    /// The first number that fits no float.
+    too_large: Option<JsonError>,
 }
 
 enum Open {
@@ -104,12 +107,15 @@ impl Reader<'_> {
                     }
                 }
                 Open::Map(mut map, key) => {
-                    self.insert(&mut map, key, value);
+                    map.insert(key, value);
                     match next {
                         b',' => {
                             self.at += 1;
                             self.skip_spaces();
                             let key = self.key()?;
+                            if map.contains_key(&key) {
+                                self.note_duplicate(&key);
+                            }
                             self.open.push(Open::Map(map, key));
                             return Ok(None);
                         }
@@ -122,26 +128,23 @@ impl Reader<'_> {
         }
     }
 
-    fn insert(&mut self, map: &mut Map, key: String, value: Value) {
-        if map.contains_key(&key) && self.duplicates.len() < MAX_DUPLICATES {
-            let path = self.path(&key);
-            if !self.duplicates.contains(&path) {
-                self.duplicates.push(path);
-            }
+    fn note_duplicate(&mut self, key: &str) {
+        let path = self.path(key);
+        if self.duplicates.len() < MAX_DUPLICATES && !self.duplicates.contains(&path) {
+            self.duplicates.push(path);
         }
-        map.insert(key, value);
     }
 
     fn path(&self, key: &str) -> String {
         let mut path = String::new();
-        for open in &self.open {
+        for (depth, open) in self.open.iter().enumerate() {
             match open {
                 Open::List(list) => path.push_str(&format!("[{}]", list.len())),
-                Open::Map(_, key) if path.is_empty() => path.push_str(key),
+                Open::Map(_, key) if depth == 0 => path.push_str(key),
                 Open::Map(_, key) => path.push_str(&format!(".{key}")),
             }
         }
-        if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
+        if self.open.is_empty() { key.to_string() } else { format!("{path}.{key}") }
     }
 
     fn key(&mut self) -> Outcome<String> {
@@ -185,7 +188,7 @@ impl Reader<'_> {
     }
 
     fn escape(&mut self) -> Outcome<char> {
-        let c = match self.peek()? {
+        let c = match self.peek_in_token() {
             b'b' => '\u{8}',
             b'f' => '\u{c}',
             b'n' => '\n',
@@ -221,7 +224,7 @@ impl Reader<'_> {
     fn hex(&mut self) -> Outcome<u32> {
         let mut code = 0;
         for _ in 0..4 {
-            let Some(digit) = char::from(self.peek()?).to_digit(16) else {
+            let Some(digit) = char::from(self.peek_in_token()).to_digit(16) else {
                 return self.fail("in \\u hexadecimal character escape");
             };
             code = code * 16 + digit;
@@ -232,10 +235,10 @@ impl Reader<'_> {
 
     fn number(&mut self) -> Outcome<Value> {
         let start = self.at;
-        if self.peek()? == b'-' {
+        if self.peek_in_token() == b'-' {
             self.at += 1;
         }
-        match self.peek()? {
+        match self.peek_in_token() {
             b'0' => self.at += 1,
             b'1'..=b'9' => self.digits(),
             _ => return self.fail("in numeric literal"),
@@ -246,20 +249,22 @@ impl Reader<'_> {
         }
         if matches!(self.bytes.get(self.at), Some(b'e' | b'E')) {
             self.at += 1;
-            if matches!(self.peek()?, b'+' | b'-') {
+            if matches!(self.peek_in_token(), b'+' | b'-') {
                 self.at += 1;
             }
             self.some_digits("in exponent of numeric literal")?;
         }
         let text = std::str::from_utf8(&self.bytes[start..self.at]).unwrap_or_default();
-        number(text).ok_or_else(|| JsonError {
-            message: format!("json: cannot unmarshal number {text} into Go value of type float64"),
-            offset: start,
-        })
+        if let Some(number) = number(text) {
+            return Ok(number);
+        }
+        let message = format!("json: cannot unmarshal number {text} into Go value of type float64");
+        self.too_large.get_or_insert(JsonError { message, offset: start });
+        Ok(Value::Null)
     }
 
     fn some_digits(&mut self, context: &str) -> Outcome<()> {
-        if !self.peek()?.is_ascii_digit() {
+        if !self.peek_in_token().is_ascii_digit() {
             return self.fail(context);
         }
         self.digits();
@@ -275,7 +280,7 @@ impl Reader<'_> {
     fn literal(&mut self, word: &str, value: Value) -> Outcome<Option<Value>> {
         self.at += 1;
         for expected in word.bytes().skip(1) {
-            if self.peek()? != expected {
+            if self.peek_in_token() != expected {
                 return self.fail(&format!("in literal {word} (expecting '{}')", char::from(expected)));
             }
             self.at += 1;
@@ -294,8 +299,13 @@ impl Reader<'_> {
         self.bytes.get(self.at).copied().ok_or_else(end)
     }
 
+    // Go feeds its scanner a space at the end, which a token that is not complete trips over.
+    fn peek_in_token(&self) -> u8 {
+        self.bytes.get(self.at).copied().unwrap_or(b' ')
+    }
+
     fn fail<T>(&self, context: &str) -> Outcome<T> {
-        let shown = match self.peek()? {
+        let shown = match self.peek_in_token() {
             b'\'' => "'\\''".to_string(),
             b'"' => "'\"'".to_string(),
             c => {
