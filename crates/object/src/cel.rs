@@ -9,6 +9,7 @@
 //! ```
 
 mod check;
+mod cost;
 mod eval;
 mod functions;
 mod fuzz;

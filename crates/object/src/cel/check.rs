@@ -16,16 +16,26 @@ use crate::schema::{formats, pattern};
 pub(super) struct Checked {
     pub kind: Ty,
     pub uses_old_self: bool,
+    /// A pattern that is written out and wrong, which upstream finds when it makes the program.
+    pub bad_pattern: Option<String>,
 }
 
 /// Checks an expression with the given variables; the error is upstream's list of issues.
 pub(super) fn check(parsed: &Parsed, text: &str, variables: &[(&str, Ty)]) -> Result<Checked, String> {
     let scopes = variables.iter().map(|(name, kind)| ((*name).to_string(), kind.clone())).collect();
-    let mut checker = Checker { parsed, scopes, unifier: Unifier::default(), issues: Vec::new(), uses_old_self: false };
+    let mut checker = Checker {
+        parsed,
+        scopes,
+        unifier: Unifier::default(),
+        issues: Vec::new(),
+        uses_old_self: false,
+        bad_pattern: None,
+        mixed: false,
+    };
     let kind = checker.visit(&parsed.expression);
     if checker.issues.is_empty() {
         let kind = checker.unifier.resolved(&kind);
-        return Ok(Checked { kind, uses_old_self: checker.uses_old_self });
+        return Ok(Checked { kind, uses_old_self: checker.uses_old_self, bad_pattern: checker.bad_pattern });
     }
     checker.issues.sort_by_key(|(at, _)| *at);
     let shown = checker.issues.iter().map(|(at, message)| {
@@ -37,12 +47,17 @@ pub(super) fn check(parsed: &Parsed, text: &str, variables: &[(&str, Ty)]) -> Re
     Err(shown.collect::<Vec<_>>().join("\n"))
 }
 
+const STRING_CLAUSE: &str = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps";
+
 struct Checker<'p> {
     parsed: &'p Parsed,
     scopes: Vec<(String, Ty)>,
     unifier: Unifier,
     issues: Vec<(u32, String)>,
     uses_old_self: bool,
+    bad_pattern: Option<String>,
+    /// Literals may hold several types.
+    mixed: bool,
 }
 
 impl Checker<'_> {
@@ -145,6 +160,9 @@ impl Checker<'_> {
             let known = self.unifier.resolved(&so_far);
             return if matches!(known, Ty::Dyn) { known } else { self.unifier.resolved(&found) };
         }
+        if self.mixed {
+            return Ty::Dyn;
+        }
         let expected = self.unifier.resolved(&so_far);
         let found = self.unifier.resolved(&found);
         self.report(id, format!("expected type '{expected}' but found '{found}'"))
@@ -186,11 +204,18 @@ impl Checker<'_> {
         if let Some(target) = call.target.as_deref().filter(|_| member) {
             arguments.push(self.visit(target));
         }
+        // Only what is formatted may be of several types.
+        let mixed = self.mixed;
+        self.mixed |= name == "format" && member;
         for argument in &call.args {
             arguments.push(self.visit(argument));
         }
+        self.mixed = mixed;
         let full = qualified.as_deref().unwrap_or(name);
         self.literal_arguments(full, call);
+        if name == "format" && member {
+            self.format_clauses(id, call);
+        }
         let Some(signatures) = signatures::of(full) else { return self.undeclared(id, full) };
         self.resolve(id, full, signatures, member, &arguments)
     }
@@ -258,10 +283,53 @@ impl Checker<'_> {
             "duration" => formats::go_duration(text.inner()).is_some(),
             "timestamp" => super::value::timestamp(text.inner()).is_some(),
             "matches" => pattern::compiled(text.inner()).is_ok(),
+            "find" | "findAll" => {
+                self.bad_pattern = self.bad_pattern.take().or(pattern::compiled(text.inner()).err());
+                true
+            }
             _ => true,
         };
         if !good {
             self.report(argument.id, format!("invalid {name} argument"));
+        }
+    }
+
+    /// A format that is written out must fit the values it is given, when those are written out too.
+    fn format_clauses(&mut self, id: u64, call: &CallExpr) {
+        let Some(Expr::Literal(LiteralValue::String(template))) = call.target.as_deref().map(|t| &t.expr) else {
+            return;
+        };
+        let [argument] = call.args.as_slice() else { return };
+        let Expr::List(list) = &argument.expr else { return };
+        for (index, clause) in super::libraries::strings::clauses(template.inner()).into_iter().enumerate() {
+            let verb = match clause {
+                Ok(verb) => verb,
+                Err(why) => {
+                    self.report(id, why);
+                    return;
+                }
+            };
+            let Some(element) = list.elements.get(index) else {
+                self.report(id, format!("index {index} out of range"));
+                return;
+            };
+            let mark = self.issues.len();
+            let kind = self.visit(element);
+            // The element has been checked with the list.
+            self.issues.truncate(mark);
+            let kind = self.unifier.resolved(&kind);
+            let (what, fits, only) = match verb {
+                'd' => ("decimal", matches!(kind, Ty::Int | Ty::Uint), "integers"),
+                'f' => ("fixed-point", matches!(kind, Ty::Double), "doubles"),
+                'e' => ("scientific", matches!(kind, Ty::Double), "doubles"),
+                's' => ("string", !matches!(kind, Ty::Named(_) | Ty::Optional(_)), STRING_CLAUSE),
+                _ => continue,
+            };
+            if !fits && !matches!(kind, Ty::Dyn | Ty::Var(_) | Ty::Error) {
+                let message =
+                    format!("error during formatting: {what} clause can only be used on {only}, was given {kind}");
+                self.report(element.id, message);
+            }
         }
     }
 

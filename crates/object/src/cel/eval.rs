@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
+use super::cost::{is_shallow, weigh};
 use super::functions;
 use super::operators::{arithmetic, compare, element, equal, is_in};
 use super::value::{Fail, Outcome, Text, Val};
-use crate::Value;
 
 /// What one evaluation may cost, in steps.
 pub(super) const PER_CALL_LIMIT: u64 = 1_000_000;
@@ -257,7 +257,11 @@ impl<'a> Machine<'a> {
                 items?.into_iter().enumerate().map(|(index, item)| (Val::Int(index as i64), item)).collect()
             }
             (None, Some(entries)) => entries?,
-            (None, None) => return Err(Fail::overload()),
+            (None, None) if c.iter_var2.is_some() => {
+                let kind = go_type(&range);
+                return Err(Fail::text(format!("unsupported comprehension range type: {kind}")));
+            }
+            (None, None) => return Err(Fail::text(format!("got '{}', expected iterable type", go_type(&range)))),
         };
         let is_list = matches!(range, Val::List(_) | Val::JsonList(..));
         self.charge(pairs.len() as u64)?;
@@ -334,57 +338,19 @@ fn optional_element<'a>(container: &Val<'a>, key: &Val<'a>) -> Outcome<'a> {
     Ok(Val::Optional(found.map(Box::new)))
 }
 
-/// Functions whose work does not depend on how large their arguments are.
-fn is_shallow(name: &str) -> bool {
-    const SHALLOW: [&str; 10] =
-        ["size", "_[_]", "_[?_]", "_?._", "type", "dyn", "hasValue", "value", "optional.of", "optional.none"];
-    SHALLOW.contains(&name)
-}
-
-/// Takes the size of a value from `left`, and stops when nothing is left: parts may be shared, so that a value can be
-/// far larger than the memory it takes.
-fn weigh(value: &Val<'_>, left: &mut u64) {
-    let mut take = |size: usize| *left = left.saturating_sub(size as u64);
+/// What upstream's own language calls the type of a value.
+fn go_type(value: &Val<'_>) -> &'static str {
     match value {
-        Val::Text(text) => take(text.len() / 10),
-        Val::Bytes(bytes) => take(bytes.len() / 10),
-        Val::JsonList(items, _) => weigh_json(items.iter(), left),
-        Val::JsonMap(map, _) | Val::Object(map, _) => weigh_json(map.values(), left),
-        Val::List(items) => {
-            for item in items.iter() {
-                if *left == 0 {
-                    return;
-                }
-                *left -= 1;
-                weigh(item, left);
-            }
-        }
-        Val::Map(map) => {
-            for item in map.values() {
-                if *left == 0 {
-                    return;
-                }
-                *left -= 1;
-                weigh(item, left);
-            }
-        }
-        Val::Optional(Some(inner)) => weigh(inner, left),
-        _ => {}
-    }
-}
-
-fn weigh_json<'v>(values: impl Iterator<Item = &'v Value>, left: &mut u64) {
-    for value in values {
-        if *left == 0 {
-            return;
-        }
-        *left -= 1;
-        match value {
-            Value::Array(items) => weigh_json(items.iter(), left),
-            Value::Object(map) => weigh_json(map.values(), left),
-            Value::String(text) => *left = left.saturating_sub((text.len() / 10) as u64),
-            _ => {}
-        }
+        Val::Null => "types.Null",
+        Val::Bool(_) => "types.Bool",
+        Val::Int(_) => "types.Int",
+        Val::Uint(_) => "types.Uint",
+        Val::Double(_) => "types.Double",
+        Val::Text(_) => "types.String",
+        Val::Bytes(_) => "types.Bytes",
+        Val::Duration(_) => "types.Duration",
+        Val::Timestamp(_) => "types.Timestamp",
+        other => other.type_name(),
     }
 }
 

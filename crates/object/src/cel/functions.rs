@@ -44,7 +44,7 @@ pub(super) fn type_named(name: &str) -> Option<&'static str> {
 /// Calls a function on evaluated arguments; a method's target is the first.
 pub(super) fn call<'a>(name: &str, arguments: &[Val<'a>], member: bool) -> Outcome<'a> {
     match (name, arguments) {
-        ("size", [value]) => value.size().map(|size| Val::Int(size as i64)).ok_or_else(Fail::overload),
+        ("size", [value]) if value.size().is_some() => Ok(Val::Int(value.size().unwrap_or(0) as i64)),
         ("type", [value]) => Ok(Val::Type(Arc::from(value.type_name()))),
         ("dyn", [value]) => Ok(value.clone()),
         ("string" | "int" | "uint" | "double" | "bool" | "bytes" | "timestamp" | "duration", [value]) if !member => {
@@ -120,6 +120,11 @@ pub(super) fn shown(value: &Val<'_>) -> String {
 fn converted<'a>(target: &str, value: &Val<'a>) -> Outcome<'a> {
     let failed = || {
         let from = value.type_name();
+        let target = match target {
+            "timestamp" => "google.protobuf.Timestamp",
+            "duration" => "google.protobuf.Duration",
+            target => target,
+        };
         Fail::text(format!("type conversion error from '{from}' to '{target}'"))
     };
     match (target, value) {

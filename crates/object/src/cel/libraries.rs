@@ -26,7 +26,19 @@ pub(super) fn call<'a>(name: &str, arguments: &[Val<'a>], member: bool) -> Outco
         [] => name.strip_prefix("format.").and_then(format::named).map(|format| Ok(Val::Format(format))),
         _ => None,
     };
-    found.unwrap_or_else(|| Err(Fail::overload()))
+    found.unwrap_or_else(|| Err(no_overload(name, arguments)))
+}
+
+/// Upstream names most functions that do not take what they were given.
+fn no_overload(name: &str, arguments: &[Val<'_>]) -> Fail {
+    match name {
+        "contains" | "startsWith" | "endsWith" | "matches" | "find" | "findAll" | "!_" | "-_" => Fail::overload(),
+        "size" => Fail::text("no such overload: size"),
+        _ => {
+            let kinds: Vec<&str> = arguments.iter().map(Val::type_name).collect();
+            Fail::text(format!("no such overload: {name}({})", kinds.join(", ")))
+        }
+    }
 }
 
 /// Functions that make a value of a text, and those that say whether they could.

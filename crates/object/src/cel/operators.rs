@@ -52,7 +52,7 @@ fn unsigned<'a>(operator: &str, a: u64, b: u64) -> Outcome<'a> {
 }
 
 fn duration<'a>(nanoseconds: Option<i64>) -> Outcome<'a> {
-    nanoseconds.map(Val::Duration).ok_or_else(|| Fail::text("duration overflow"))
+    nanoseconds.map(Val::Duration).ok_or_else(|| Fail::text("integer overflow"))
 }
 
 fn timestamp<'a>(nanoseconds: i128) -> Outcome<'a> {
@@ -200,7 +200,11 @@ pub(super) fn element<'a>(container: &Val<'a>, key: &Val<'a>) -> Result<Option<V
                 Val::Int(n) => *n,
                 Val::Uint(n) => i64::try_from(*n).unwrap_or(i64::MAX),
                 Val::Double(f) if f.fract() == 0.0 => *f as i64,
-                _ => return Err(Fail::overload()),
+                Val::Double(f) => return Err(Fail::text(format!("unsupported index value {f} in list"))),
+                other => {
+                    let kind = other.type_name();
+                    return Err(Fail::text(format!("unsupported index type '{kind}' in list")));
+                }
             };
             let index = usize::try_from(index).ok();
             match container {

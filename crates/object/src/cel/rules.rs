@@ -54,6 +54,10 @@ fn check_rule(json: &Value, kind: &Ty, at: &str, uncorrelatable: Option<&str>, e
         Ok(checked) if !matches!(checked.kind, Ty::Bool) => {
             errors.push(shown_as(&format!("{at}.rule"), &shown, "cel expression must evaluate to a bool"));
         }
+        Ok(checked) if checked.bad_pattern.is_some() => {
+            let why = checked.bad_pattern.unwrap_or_default();
+            errors.push(shown_as(&format!("{at}.rule"), &shown, &format!("program instantiation failed: {why}")));
+        }
         Ok(checked) => {
             uses_old_self = checked.uses_old_self;
             errors.extend(message_error(text("messageExpression"), &compiled, at, &shown));

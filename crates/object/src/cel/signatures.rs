@@ -156,7 +156,7 @@ m orValue optional<A>,A A
 m charAt string,int string
 m indexOf|lastIndexOf string,string int
 m indexOf|lastIndexOf string,string,int int
-m lowerAscii|upperAscii|trim|reverse string string
+m lowerAscii|upperAscii|trim string string
 m replace string,string,string string
 m replace string,string,string,int string
 m split string,string list<string>

@@ -1,27 +1,69 @@
 //! Go's `time.Parse` for the two layouts Kubernetes uses, with its error texts.
 
-use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::Offset;
-
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
 const MICROSECONDS: &str = "2006-01-02T15:04:05.000000Z07:00";
 
 /// Reads `metav1.Time` and gives the text Go writes for it: UTC, whole seconds.
 pub(crate) fn time(text: &str) -> Result<String, String> {
-    let parsed = Reader::new(SECONDS, text).read(false)?;
-    Ok(format!("{}", parsed.at.strftime("%Y-%m-%dT%H:%M:%SZ")))
+    Ok(format!("{}Z", parse(text)?.civil()))
 }
 
 /// Reads `metav1.MicroTime` and gives the text Go writes for it: UTC, microseconds.
 pub(crate) fn micro_time(text: &str) -> Result<String, String> {
-    let parsed = Reader::new(MICROSECONDS, text).read(true)?;
-    Ok(format!("{}.{:06}Z", parsed.at.strftime("%Y-%m-%dT%H:%M:%S"), parsed.nanoseconds / 1000))
+    let at = Reader::new(MICROSECONDS, text).read(true)?;
+    Ok(format!("{}.{:06}Z", at.civil(), at.nanoseconds / 1000))
 }
 
-struct Parsed {
-    at: Timestamp,
-    nanoseconds: u32,
+/// Reads an RFC 3339 time.
+pub(crate) fn parse(text: &str) -> Result<Instant, String> {
+    Reader::new(SECONDS, text).read(false)
+}
+
+/// A moment since 1970, UTC.
+pub(crate) struct Instant {
+    pub seconds: i64,
+    pub nanoseconds: u32,
+}
+
+const DAY: i64 = 86_400;
+
+impl Instant {
+    /// Date and time without the zone.
+    pub fn civil(&self) -> String {
+        let (days, second) = (self.seconds.div_euclid(DAY), self.seconds.rem_euclid(DAY));
+        let (year, month, day) = date_of(days);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+    }
+}
+
+/// Days since 1970 of a date, counted in years that begin in March so that leap days come last.
+fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The date so many days since 1970.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+fn days_in(year: i32, month: i32) -> i32 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 struct Reader<'a> {
@@ -35,7 +77,7 @@ impl<'a> Reader<'a> {
         Self { layout, whole, rest: whole }
     }
 
-    fn read(mut self, micro: bool) -> Result<Parsed, String> {
+    fn read(mut self, micro: bool) -> Result<Instant, String> {
         let year = self.year()?;
         self.skip("-")?;
         let month = self.number("01", true)?;
@@ -56,11 +98,12 @@ impl<'a> Reader<'a> {
         if !self.rest.is_empty() {
             return Err(self.range(&format!("extra text: {:?}", self.rest)));
         }
-        let date = Date::new(year as i16, month as i8, day as i8).map_err(|_| self.range("day out of range"))?;
-        let civil = date.at(hour as i8, minute as i8, second as i8, 0);
-        let at = Offset::UTC.to_timestamp(civil).map_err(|_| self.range("day out of range"))?;
-        let at = Timestamp::from_second(at.as_second() - offset).map_err(|_| self.range("day out of range"))?;
-        Ok(Parsed { at, nanoseconds })
+        if day < 1 || day > days_in(year, month) {
+            return Err(self.range("day out of range"));
+        }
+        let days = days_of(i64::from(year), i64::from(month), i64::from(day));
+        let second = i64::from(hour * 3600 + minute * 60 + second);
+        Ok(Instant { seconds: days * DAY + second - offset, nanoseconds })
     }
 
     fn year(&mut self) -> Result<i32, String> {

@@ -24,13 +24,83 @@ pub(in crate::cel) fn parse_ip(text: &str) -> Result<IpAddr, String> {
     if text.contains('%') && text.contains(':') {
         return Err(format!("IP address {text:?} with zone value is not allowed"));
     }
-    let address: IpAddr = text.parse().map_err(|_| failed(&format!("ParseAddr({text:?}): unable to parse IP")))?;
+    let address: IpAddr = text.parse().map_err(|_| failed(&parse_error(text)))?;
     match address {
         IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
             Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
         }
         address => Ok(address),
     }
+}
+
+/// Go's words for why a text is no address.
+fn parse_error(text: &str) -> String {
+    let why = match text.find(['.', ':']).map(|at| &text[at..=at]) {
+        Some(".") => v4_error(text),
+        Some(_) => v6_error(text),
+        None => "unable to parse IP".to_string(),
+    };
+    format!("ParseAddr({text:?}): {why}")
+}
+
+fn v4_error(text: &str) -> String {
+    let (mut value, mut position, mut digits) = (0u32, 0, 0);
+    for (at, c) in text.char_indices() {
+        match c.to_digit(10) {
+            Some(_) if digits == 1 && value == 0 => return "IPv4 field has octet with leading zero".into(),
+            Some(digit) => {
+                value = value * 10 + digit;
+                digits += 1;
+                if value > 255 {
+                    return "IPv4 field has value >255".into();
+                }
+            }
+            None if c == '.' => {
+                if digits == 0 || at + 1 == text.len() {
+                    return format!("IPv4 field must have at least one digit (at {:?})", &text[at..]);
+                }
+                if position == 3 {
+                    return "IPv4 address too long".into();
+                }
+                (value, digits) = (0, 0);
+                position += 1;
+            }
+            None => return format!("unexpected character (at {:?})", &text[at..]),
+        }
+    }
+    "IPv4 address too short".into()
+}
+
+fn v6_error(text: &str) -> String {
+    let mut rest = text.strip_prefix("::").unwrap_or(text);
+    let mut fields = 0;
+    let mut shortened = text.starts_with("::");
+    while !rest.is_empty() && fields < 8 {
+        let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if digits > 4 {
+            return format!("each group must have 4 or less digits (at {rest:?})");
+        }
+        if digits == 0 {
+            return format!("each colon-separated field must have at least one digit (at {rest:?})");
+        }
+        fields += 1;
+        rest = &rest[digits..];
+        if let Some(tail) = rest.strip_prefix("::") {
+            if shortened {
+                return format!("multiple :: in address (at {:?})", &rest[1..]);
+            }
+            shortened = true;
+            rest = tail;
+        } else if let Some(tail) = rest.strip_prefix(':') {
+            if tail.is_empty() {
+                return format!("colon must be followed by more characters (at {rest:?})");
+            }
+            rest = tail;
+        } else if !rest.is_empty() {
+            return format!("unexpected character, want colon (at {rest:?})");
+        }
+    }
+    if rest.is_empty() { "address string too short".into() } else { "trailing garbage after address".into() }
 }
 
 fn width(address: &IpAddr) -> u8 {
@@ -57,8 +127,7 @@ impl Cidr {
             format!("{words}: {words}: netip.ParsePrefix({text:?}): {why}")
         };
         let (address, bits) = text.rsplit_once('/').ok_or_else(|| failed("no '/'".into()))?;
-        let address: IpAddr =
-            address.parse().map_err(|_| failed(format!("ParseAddr({address:?}): unable to parse IP")))?;
+        let address: IpAddr = address.parse().map_err(|_| failed(parse_error(address)))?;
         let digits =
             !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit()) && (bits.len() == 1 || !bits.starts_with('0'));
         let bits: u8 = match bits.parse() {
@@ -92,7 +161,8 @@ pub(in crate::cel) fn method<'a>(name: &str, arguments: &[Val<'a>]) -> Option<Ou
         ("string", [value]) => Some(Ok(Val::text(crate::cel::functions::shown(value)))),
         ("containsIP", [Val::Cidr(cidr), Val::Ip(ip)]) => bool(cidr.contains(*ip)),
         ("containsIP", [Val::Cidr(cidr), Val::Text(text)]) => {
-            Some(parse_ip(text).map(|ip| Val::Bool(cidr.contains(ip))).map_err(Fail::text))
+            // Upstream loses the error of the text on the way.
+            Some(parse_ip(text).map(|ip| Val::Bool(cidr.contains(ip))).map_err(|_| Fail::overload()))
         }
         ("containsCIDR", [Val::Cidr(cidr), Val::Cidr(other)]) => bool(contains_cidr(cidr, other)),
         ("containsCIDR", [Val::Cidr(cidr), Val::Text(text)]) => {

@@ -84,7 +84,7 @@ fn join<'a>(items: &[Val<'a>], separator: &str) -> Outcome<'a> {
     for item in items {
         match item {
             Val::Text(text) => parts.push(text.to_string()),
-            _ => return Err(Fail::overload()),
+            _ => return Err(Fail::text("no such overload: join(list)")),
         }
     }
     Ok(Val::text(parts.join(separator)))

@@ -24,19 +24,18 @@ impl Semver {
         if text.is_empty() {
             return Err("Version string empty".into());
         }
-        let (core, build) = text.split_once('+').unwrap_or((text, ""));
-        let (core, pre) = core.split_once('-').map_or((core, None), |(core, pre)| (core, Some(pre)));
-        let parts: Vec<&str> = core.split('.').collect();
-        let [major, minor, patch] = parts.as_slice() else {
+        let parts: Vec<&str> = text.splitn(3, '.').collect();
+        let [major, minor, rest] = parts.as_slice() else {
             return Err("No Major.Minor.Patch elements found".into());
         };
-        let identifiers = |text: &str| text.split('.').map(String::from).collect::<Vec<_>>();
-        let pre = pre.map(identifiers).unwrap_or_default();
-        let good = |part: &String| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        if !pre.iter().all(good) || (text.contains('+') && !identifiers(build).iter().all(good)) {
-            return Err("Invalid character(s) found in prerelease or build meta data".into());
-        }
-        Ok(Self { numbers: [number(major)?, number(minor)?, number(patch)?], pre })
+        let numbers = [number(major, "Major")?, number(minor, "Minor")?];
+        let (rest, build) = rest.split_once('+').map_or((*rest, None), |(rest, build)| (rest, Some(build)));
+        let (patch, pre) = rest.split_once('-').map_or((rest, None), |(patch, pre)| (patch, Some(pre)));
+        let patch = number(patch, "Patch")?;
+        let pre: Vec<String> = pre.into_iter().flat_map(|pre| pre.split('.')).map(String::from).collect();
+        pre.iter().try_for_each(|part| check_pre(part))?;
+        build.into_iter().flat_map(|build| build.split('.')).try_for_each(check_build)?;
+        Ok(Self { numbers: [numbers[0], numbers[1], patch], pre })
     }
 
     fn compare(&self, other: &Self) -> Ordering {
@@ -49,14 +48,37 @@ impl Semver {
     }
 }
 
-fn number(text: &str) -> Result<u64, String> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("Invalid character(s) found in number {text:?}"));
+fn number(text: &str, which: &str) -> Result<u64, String> {
+    if !text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(format!("Invalid character(s) found in {} number {text:?}", which.to_lowercase()));
     }
     if text.len() > 1 && text.starts_with('0') {
-        return Err(format!("number must not contain leading zeroes {text:?}"));
+        return Err(format!("{which} number must not contain leading zeroes {text:?}"));
     }
-    text.parse().map_err(|_| format!("number out of range {text:?}"))
+    let why = if text.is_empty() { "invalid syntax" } else { "value out of range" };
+    text.parse().map_err(|_| format!("strconv.ParseUint: parsing {text:?}: {why}"))
+}
+
+fn is_identifier(part: &str) -> bool {
+    part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+fn check_pre(part: &str) -> Result<(), String> {
+    let numeric = part.bytes().all(|b| b.is_ascii_digit());
+    if part.is_empty() {
+        return Err("Prerelease is empty".into());
+    }
+    if numeric && part.len() > 1 && part.starts_with('0') {
+        return Err(format!("Numeric PreRelease version must not contain leading zeroes {part:?}"));
+    }
+    if is_identifier(part) { Ok(()) } else { Err(format!("Invalid character(s) found in prerelease {part:?}")) }
+}
+
+fn check_build(part: &str) -> Result<(), String> {
+    if part.is_empty() {
+        return Err("Build meta data is empty".into());
+    }
+    if is_identifier(part) { Ok(()) } else { Err(format!("Invalid character(s) found in build meta data {part:?}")) }
 }
 
 fn compare_pre(a: &[String], b: &[String]) -> Ordering {

@@ -8,14 +8,15 @@ pub(in crate::cel) fn call<'a>(name: &str, arguments: &[Val<'a>]) -> Option<Outc
     Some(match (name, &arguments[1..]) {
         ("charAt", [Val::Int(at)]) => char_at(text, *at),
         ("indexOf", [Val::Text(part)]) => Ok(Val::Int(index_of(text, part, 0))),
-        ("indexOf", [Val::Text(part), Val::Int(from)]) => match in_range(text, *from) {
+        ("indexOf", [Val::Text(part), Val::Int(from)]) => match usize::try_from(*from) {
             Ok(from) => Ok(Val::Int(index_of(text, part, from))),
-            Err(error) => Err(error),
+            Err(_) => Err(out_of_range(*from)),
         },
         ("lastIndexOf", [Val::Text(part)]) => Ok(Val::Int(last_index_of(text, part, usize::MAX))),
-        ("lastIndexOf", [Val::Text(part), Val::Int(to)]) => match in_range(text, *to) {
+        ("lastIndexOf", [Val::Text(part), Val::Int(to)]) => match usize::try_from(*to) {
+            Ok(to) if to >= text.chars().count() => Ok(Val::Int(-1)),
             Ok(to) => Ok(Val::Int(last_index_of(text, part, to))),
-            Err(error) => Err(error),
+            Err(_) => Err(out_of_range(*to)),
         },
         ("lowerAscii", []) => Ok(Val::text(text.to_ascii_lowercase())),
         ("upperAscii", []) => Ok(Val::text(text.to_ascii_uppercase())),
@@ -27,7 +28,10 @@ pub(in crate::cel) fn call<'a>(name: &str, arguments: &[Val<'a>]) -> Option<Outc
         }
         ("split", [Val::Text(separator)]) => Ok(split(text, separator, -1)),
         ("split", [Val::Text(separator), Val::Int(limit)]) => Ok(split(text, separator, *limit)),
-        ("substring", [Val::Int(from)]) => substring(text, *from, text.chars().count() as i64),
+        ("substring", [Val::Int(from)]) => match in_range(text, *from) {
+            Ok(from) => Ok(Val::text(text.chars().skip(from).collect::<String>())),
+            Err(error) => Err(error),
+        },
         ("substring", [Val::Int(from), Val::Int(to)]) => substring(text, *from, *to),
         ("find", [Val::Text(regex)]) => find(text, regex),
         ("findAll", [Val::Text(regex)]) => find_all(text, regex, -1),
@@ -56,6 +60,9 @@ fn char_at<'a>(text: &str, at: i64) -> Outcome<'a> {
 }
 
 fn index_of(text: &str, part: &str, from: usize) -> i64 {
+    if from > 0 && from >= text.chars().count() {
+        return -1;
+    }
     let start = text.char_indices().nth(from).map_or(text.len(), |(at, _)| at);
     text[start..].find(part).map_or(-1, |at| text[..start + at].chars().count() as i64)
 }
@@ -152,33 +159,79 @@ pub(in crate::cel) fn quote(text: &str) -> String {
     out
 }
 
+/// The verbs of a format in order, or why one is none.
+pub(in crate::cel) fn clauses(template: &str) -> Vec<Result<char, String>> {
+    let mut found = Vec::new();
+    let mut rest = template;
+    while let Some((_, tail)) = next_clause(rest) {
+        match tail {
+            Clause::Percent(tail) => rest = tail,
+            Clause::Verb(verb, _, tail) if "sdbofexX".contains(verb) => {
+                found.push(Ok(verb));
+                rest = tail;
+            }
+            Clause::Verb(verb, ..) => {
+                found.push(Err(unrecognized(verb)));
+                return found;
+            }
+            Clause::End => {
+                found.push(Err("unexpected end of string".into()));
+                return found;
+            }
+        }
+    }
+    found
+}
+
+fn unrecognized(verb: char) -> String {
+    format!("could not parse formatting clause: unrecognized formatting clause \"{verb}\"")
+}
+
+/// What follows a percent sign.
+enum Clause<'t> {
+    Percent(&'t str),
+    Verb(char, Option<usize>, &'t str),
+    End,
+}
+
+/// The text before the next clause, and the clause.
+fn next_clause(text: &str) -> Option<(&str, Clause<'_>)> {
+    /// More digits than this are not shown.
+    const MAX_PRECISION: usize = 64;
+    let (before, rest) = text.split_once('%')?;
+    if let Some(tail) = rest.strip_prefix('%') {
+        return Some((before, Clause::Percent(tail)));
+    }
+    let (mut precision, mut rest) = (None, rest);
+    if let Some(tail) = rest.strip_prefix('.') {
+        let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+        precision = tail[..digits].parse::<usize>().ok().map(|p| p.min(MAX_PRECISION));
+        rest = &tail[digits..];
+    }
+    let Some(verb) = rest.chars().next() else { return Some((before, Clause::End)) };
+    Some((before, Clause::Verb(verb, precision, &rest[verb.len_utf8()..])))
+}
+
 /// `"%s".format([..])`.
 fn format(template: &str, values: &[Val<'_>]) -> Result<String, String> {
     let mut out = String::new();
-    let mut values_left = values.iter();
     let mut used = 0;
     let mut rest = template;
-    while let Some(at) = rest.find('%') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        if let Some(tail) = rest.strip_prefix('%') {
-            out.push('%');
-            rest = tail;
-            continue;
+    while let Some((before, clause)) = next_clause(rest) {
+        out.push_str(before);
+        match clause {
+            Clause::Percent(tail) => {
+                out.push('%');
+                rest = tail;
+            }
+            Clause::Verb(verb, precision, tail) => {
+                let value = values.get(used).ok_or_else(|| format!("index {used} out of range"))?;
+                used += 1;
+                out.push_str(&verb_text(verb, value, precision)?);
+                rest = tail;
+            }
+            Clause::End => return Err("unexpected end of string".into()),
         }
-        let mut precision = None;
-        if let Some(tail) = rest.strip_prefix('.') {
-            let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-            precision = tail[..digits].parse::<usize>().ok().map(|p| p.min(64));
-            rest = &tail[digits..];
-        }
-        let Some(verb) = rest.chars().next() else {
-            return Err("unexpected end of string".into());
-        };
-        rest = &rest[verb.len_utf8()..];
-        let value = values_left.next().ok_or_else(|| format!("index {used} out of range"))?;
-        used += 1;
-        out.push_str(&verb_text(verb, value, precision)?);
     }
     out.push_str(rest);
     Ok(out)
@@ -202,66 +255,89 @@ fn verb_text(verb: char, value: &Val<'_>, precision: Option<usize>) -> Result<St
         ('X', Val::Int(n)) => format!("{}{:X}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
         ('x', Val::Text(text)) => text.bytes().map(|b| format!("{b:02x}")).collect(),
         ('X', Val::Text(text)) => text.bytes().map(|b| format!("{b:02X}")).collect(),
-        ('f', value) => format!("{:.*}", precision.unwrap_or(6), number(value).ok_or_else(|| wrong("fixed-point"))?),
-        ('e', value) => {
-            let text = format!("{:.*e}", precision.unwrap_or(6), number(value).ok_or_else(|| wrong("scientific"))?);
-            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-            let (sign, power) = power.strip_prefix('-').map_or(('+', power), |power| ('-', power));
-            format!("{digits}e{sign}{power:0>2}")
+        ('f', Val::Double(f)) => grouped(&format!("{f:.*}", precision.unwrap_or(6))),
+        ('e', Val::Double(f)) => scientific(*f),
+        ('f' | 'e', _) => {
+            let (what, kind) = (if verb == 'f' { "fixed-point" } else { "scientific" }, value.type_name());
+            return Err(format!(
+                "error during formatting: {what} clause can only be used on doubles, was given {kind}"
+            ));
         }
         (verb, _) => {
-            return Err(format!("could not parse formatting clause: unrecognized formatting clause \"{verb}\""));
+            return Err(unrecognized(verb));
         }
     })
 }
 
-fn number(value: &Val<'_>) -> Option<f64> {
+/// Thousands apart, as the locale of the server's messages has them.
+fn grouped(text: &str) -> String {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
+    let (whole, fraction) = text.split_once('.').map_or((text, String::new()), |(w, f)| (w, format!(".{f}")));
+    let mut out = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    format!("{sign}{out}{fraction}")
+}
+
+/// `1.500000×10⁰³`; upstream pays no heed to the precision.
+fn scientific(f: f64) -> String {
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let text = format!("{f:.6e}");
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, power) = power.strip_prefix('-').map_or(("", power), |power| ("⁻", power));
+    let raised =
+        format!("{power:0>2}").chars().filter_map(|c| RAISED.get(c.to_digit(10)? as usize)).collect::<String>();
+    format!("{digits}×10{sign}{raised}")
+}
+
+/// What `%s` shows.
+fn shown(value: &Val<'_>) -> Result<String, String> {
     match value {
-        Val::Double(f) => Some(*f),
-        Val::Int(n) => Some(*n as f64),
-        Val::Uint(n) => Some(*n as f64),
-        _ => None,
+        Val::Null => Ok("null".into()),
+        Val::List(_) | Val::JsonList(..) | Val::Map(_) | Val::JsonMap(..) | Val::Object(..) => literal(value),
+        Val::Text(_)
+        | Val::Bool(_)
+        | Val::Int(_)
+        | Val::Uint(_)
+        | Val::Double(_)
+        | Val::Bytes(_)
+        | Val::Duration(_)
+        | Val::Timestamp(_)
+        | Val::Type(_) => Ok(crate::cel::functions::shown(value)),
+        other => Err(format!(
+            "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, \
+             lists, types, durations, and timestamps, was given {}",
+            other.type_name()
+        )),
     }
 }
 
-fn shown(value: &Val<'_>) -> Result<String, String> {
+/// A value inside of a list or map, as a rule would write it.
+fn literal(value: &Val<'_>) -> Result<String, String> {
     if let Some(items) = value.items() {
         let items = items.map_err(|_| "list cannot be read".to_string())?;
-        let parts = items.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
+        let parts = items.iter().map(literal).collect::<Result<Vec<_>, _>>()?;
         return Ok(format!("[{}]", parts.join(", ")));
     }
     if let Some(entries) = value.entries() {
         let entries = entries.map_err(|_| "map cannot be read".to_string())?;
         let mut parts = Vec::new();
         for (key, value) in &entries {
-            parts.push(format!("{}: {}", shown(key)?, shown(value)?));
+            parts.push(format!("{}:{}", literal(key)?, literal(value)?));
         }
         parts.sort();
         return Ok(format!("{{{}}}", parts.join(", ")));
     }
     Ok(match value {
-        Val::Null => "null".into(),
-        Val::Double(f) if f.is_infinite() => {
-            if *f > 0.0 {
-                "Infinity".into()
-            } else {
-                "-Infinity".into()
-            }
-        }
-        Val::Double(f) => format!("{f}"),
-        Val::Text(_)
-        | Val::Bool(_)
-        | Val::Int(_)
-        | Val::Uint(_)
-        | Val::Bytes(_)
-        | Val::Duration(_)
-        | Val::Timestamp(_)
-        | Val::Type(_) => crate::cel::functions::shown(value),
-        other => {
-            let kind = other.type_name();
-            return Err(format!(
-                "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given {kind}"
-            ));
-        }
+        Val::Text(text) => crate::quote::quote(text),
+        Val::Bytes(bytes) => format!("b{}", crate::quote::quote(&String::from_utf8_lossy(bytes))),
+        Val::Double(f) if f.is_finite() => format!("{f:.6}"),
+        Val::Timestamp(_) => format!("timestamp(\"{}\")", crate::cel::functions::shown(value)),
+        Val::Duration(_) => format!("duration(\"{}\")", crate::cel::functions::shown(value)),
+        other => shown(other)?,
     })
 }

@@ -27,17 +27,13 @@ impl Url {
         }
         let (before_fragment, _) = text.split_once('#').unwrap_or((text, ""));
         let (head, query) = before_fragment.split_once('?').unwrap_or((before_fragment, ""));
+        let good = |scheme: &str| {
+            scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+        };
         let (scheme, rest) = match head.find(':') {
-            Some(at) if at > 0 && !head[..at].contains('/') => {
-                let scheme = &head[..at];
-                let good = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-                    && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-                if !good {
-                    return Err(failed("first path segment in URL cannot contain colon"));
-                }
-                (scheme.to_lowercase(), &head[at + 1..])
-            }
             Some(0) => return Err(failed("missing protocol scheme")),
+            Some(at) if good(&head[..at]) => (head[..at].to_lowercase(), &head[at + 1..]),
             _ => (String::new(), head),
         };
         if scheme.is_empty() && !rest.starts_with('/') {
