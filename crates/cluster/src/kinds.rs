@@ -36,6 +36,7 @@ mod rules;
 mod scalar;
 mod shape;
 mod slice;
+mod stateful;
 mod storage;
 mod subresource;
 mod warnings;

@@ -1,14 +1,13 @@
-//! What is wrong with workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers.
+//! What is wrong with Deployments, ReplicaSets, DaemonSets and ReplicationControllers.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
-use switchboard_object::name;
 
 use super::check::{
-    at, at_most_hundred_percent, each, int, is_empty_selector, items, matches, nonnegative, nonnegative_int_or_percent,
-    selector, text,
+    at, at_most_hundred_percent, int, is_empty_selector, matches, nonnegative, nonnegative_int_or_percent, selector,
+    text,
 };
-use super::{internal, podspec, storage};
+use super::{internal, podspec};
 use crate::metadata;
 
 /// A Deployment.
@@ -33,8 +32,17 @@ pub(super) fn deployment(object: &Value) -> Vec<FieldError> {
 /// An update of a Deployment.
 pub(super) fn deployment_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = deployment(new);
+    show_emptied(&mut errors, old);
     errors.extend(fixed_selector(new, old));
     errors
+}
+
+/// Labels that a patch took away one by one are an empty map to Go, not a missing one. (So is a PUT without labels
+/// here, which Go tells apart.)
+fn show_emptied(errors: &mut [FieldError], old: &Value) {
+    let emptied = at(old, "/spec/template/metadata/labels").is_object();
+    let labels = |e: &&mut FieldError| e.field == "spec.template.metadata.labels" && e.value == Some(Value::Null);
+    errors.iter_mut().filter(labels).filter(|_| emptied).for_each(|e| e.value = Some(serde_json::json!({})));
 }
 
 /// A write to a Deployment's status.
@@ -52,7 +60,8 @@ pub(super) fn deployment_status(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn counted(status: &Value, fields: &[&str]) -> Vec<FieldError> {
+/// Counts that cannot exceed the number of replicas.
+pub(super) fn counted(status: &Value, fields: &[&str]) -> Vec<FieldError> {
     let count = |field: &str| int(status, &format!("/{field}"));
     let mut errors = Vec::new();
     for field in fields.iter().filter(|f| count(f) > count("replicas")) {
@@ -66,7 +75,8 @@ fn counted(status: &Value, fields: &[&str]) -> Vec<FieldError> {
     errors
 }
 
-fn collisions(new: &Value, old: &Value) -> Option<FieldError> {
+/// A counter that only grows.
+pub(super) fn collisions(new: &Value, old: &Value) -> Option<FieldError> {
     let count = |v: &Value| at(v, "/status/collisionCount").as_i64();
     let (is, was) = (count(new), count(old));
     let detail = "cannot be decremented";
@@ -74,7 +84,8 @@ fn collisions(new: &Value, old: &Value) -> Option<FieldError> {
         .then(|| FieldError::invalid("status.collisionCount", is.unwrap_or(0), detail))
 }
 
-fn own_selector(spec: &Value, kind: &str) -> Vec<FieldError> {
+/// A selector that is there and selects something.
+pub(super) fn own_selector(spec: &Value, kind: &str) -> Vec<FieldError> {
     if !spec["selector"].is_object() {
         return vec![FieldError::required("spec.selector", "")];
     }
@@ -91,7 +102,8 @@ fn fixed_selector(new: &Value, old: &Value) -> Option<FieldError> {
     (of(new) != of(old)).then(|| internal::invalid("spec.selector", "v1.LabelSelector", &of(new), metadata::IMMUTABLE))
 }
 
-fn mismatch(spec: &Value) -> Option<FieldError> {
+/// A template whose pods the selector would not find.
+pub(super) fn mismatch(spec: &Value) -> Option<FieldError> {
     let labels = at(spec, "/template/metadata/labels");
     let detail = "`selector` does not match template `labels`";
     // No selector selects nothing; an empty one selects everything.
@@ -116,7 +128,8 @@ fn replicated_template(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn restarting(spec: &Value, kind: &str) -> Vec<FieldError> {
+/// Pods of this kind run until they are replaced.
+pub(super) fn restarting(spec: &Value, kind: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let policy = text(spec, "/template/spec/restartPolicy");
     if policy != "Always" {
@@ -129,7 +142,8 @@ fn restarting(spec: &Value, kind: &str) -> Vec<FieldError> {
     errors
 }
 
-fn is_zero(value: &Value) -> bool {
+/// Nothing, as a number or as a share.
+pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::String(text) => text.trim_end_matches('%').parse::<i64>() == Ok(0),
         _ => value.as_i64().unwrap_or(0) == 0,
@@ -174,6 +188,7 @@ pub(super) fn replica_set(object: &Value) -> Vec<FieldError> {
 /// An update of a ReplicaSet.
 pub(super) fn replica_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = replica_set(new);
+    show_emptied(&mut errors, old);
     errors.extend(fixed_selector(new, old));
     errors
 }
@@ -268,128 +283,5 @@ fn daemon_strategy(strategy: &Value) -> Vec<FieldError> {
 pub(super) fn daemon_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = fixed_selector(new, old).into_iter().collect();
     errors.extend(daemon_set(new));
-    errors
-}
-
-/// A StatefulSet.
-pub(super) fn stateful_set(object: &Value) -> Vec<FieldError> {
-    stateful_spec(&object["spec"], true)
-}
-
-fn stateful_spec(spec: &Value, new: bool) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let management = text(spec, "/podManagementPolicy");
-    if !matches!(management, "OrderedReady" | "Parallel") {
-        let detail = "must be 'OrderedReady' or 'Parallel'";
-        errors.push(FieldError::invalid("spec.podManagementPolicy", management, detail));
-    }
-    errors.extend(stateful_strategy(&spec["updateStrategy"]));
-    for field in ["whenDeleted", "whenScaled"] {
-        let policy = text(spec, &format!("/persistentVolumeClaimRetentionPolicy/{field}"));
-        if !matches!(policy, "Retain" | "Delete") {
-            let path = format!("spec.persistentVolumeClaimRetentionPolicy.{field}");
-            errors.push(FieldError::not_supported(path, policy, &["Retain", "Delete"]));
-        }
-    }
-    if new {
-        for (index, claim) in items(spec, "/volumeClaimTemplates").iter().enumerate() {
-            errors.extend(storage::claim_spec(&claim["spec"], &format!("spec.volumeClaimTemplates[{index}].spec")));
-        }
-    }
-    errors.extend(nonnegative(&spec["replicas"], "spec.replicas"));
-    errors.extend(nonnegative(&spec["minReadySeconds"], "spec.minReadySeconds"));
-    errors.extend(nonnegative(at(spec, "/ordinals/start"), "spec.ordinals.start"));
-    let service = text(spec, "/serviceName");
-    if new && !service.is_empty() {
-        errors.extend(each(name::dns1123_label(service), "spec.serviceName", service));
-    }
-    errors.extend(own_selector(spec, "statefulset"));
-    errors.extend(mismatch(spec));
-    errors.extend(podspec::template(&with_claims(spec), "spec.template"));
-    let meta = at(spec, "/template/metadata");
-    errors.extend(metadata::labels(&meta["labels"], "spec.template.labels"));
-    errors.extend(metadata::annotations(&meta["annotations"], "spec.template.annotations"));
-    errors.extend(restarting(spec, "StatefulSet"));
-    errors
-}
-
-/// The template as its pods will have it: a volume for each claim, names set by the controller.
-fn with_claims(spec: &Value) -> Value {
-    let mut template = spec["template"].clone();
-    let names: Vec<&str> = items(spec, "/volumeClaimTemplates").iter().map(|c| text(c, "/metadata/name")).collect();
-    let claim = |n: &&str| serde_json::json!({"name": n, "persistentVolumeClaim": {"claimName": n}});
-    let mut volumes: Vec<Value> = names.iter().map(claim).collect();
-    let own = items(spec, "/template/spec/volumes").iter().filter(|v| !names.contains(&text(v, "/name")));
-    volumes.extend(own.cloned());
-    if let Some(map) = template.get_mut("spec").and_then(Value::as_object_mut) {
-        map.remove("subdomain");
-        map.remove("hostname");
-        map.insert("volumes".into(), volumes.into());
-    }
-    template
-}
-
-fn stateful_strategy(strategy: &Value) -> Vec<FieldError> {
-    let (path, update) = ("spec.updateStrategy.rollingUpdate", &strategy["rollingUpdate"]);
-    match text(strategy, "/type") {
-        "OnDelete" if update.is_object() => {
-            let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            vec![internal::invalid(path, "apps.RollingUpdateStatefulSetStrategy", update, detail)]
-        }
-        "OnDelete" => Vec::new(),
-        "RollingUpdate" => {
-            let mut errors: Vec<FieldError> =
-                nonnegative(&update["partition"], format!("{path}.partition")).into_iter().collect();
-            let unavailable = &update["maxUnavailable"];
-            if !unavailable.is_null() {
-                let path = format!("{path}.maxUnavailable");
-                errors.extend(nonnegative_int_or_percent(unavailable, &path));
-                if is_zero(unavailable) {
-                    errors.push(FieldError::invalid(path.clone(), unavailable.clone(), "cannot be 0"));
-                }
-                errors.extend(at_most_hundred_percent(unavailable, &path));
-            }
-            errors
-        }
-        _ => {
-            let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            vec![internal::invalid("spec.updateStrategy", "apps.StatefulSetUpdateStrategy", strategy, detail)]
-        }
-    }
-}
-
-/// An update of a StatefulSet.
-pub(super) fn stateful_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    const FREE: [&str; 7] = [
-        "replicas",
-        "template",
-        "updateStrategy",
-        "minReadySeconds",
-        "ordinals",
-        "revisionHistoryLimit",
-        "persistentVolumeClaimRetentionPolicy",
-    ];
-    let mut errors = stateful_spec(&new["spec"], false);
-    let fixed = |v: &Value| {
-        let mut spec = v["spec"].clone();
-        spec.as_object_mut().into_iter().for_each(|m| m.retain(|k, _| !FREE.contains(&k.as_str())));
-        spec
-    };
-    if fixed(new) != fixed(old) {
-        errors.push(FieldError::forbidden("spec", "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"));
-    }
-    errors
-}
-
-/// A write to a StatefulSet's status.
-pub(super) fn stateful_set_status(new: &Value, old: &Value) -> Vec<FieldError> {
-    let status = &new["status"];
-    let fields = ["replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
-    let mut errors = Vec::new();
-    for field in fields.into_iter().chain(["observedGeneration", "collisionCount"]) {
-        errors.extend(nonnegative(&status[field], format!("status.{field}")));
-    }
-    errors.extend(counted(status, &fields[1..]));
-    errors.extend(collisions(new, old));
     errors
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::builtin::Rules;
-use super::super::{warnings, workload};
+use super::super::{stateful, warnings, workload};
 use super::{at, text};
 
 /// Where the API keeps a DaemonSet's internal `templateGeneration`.
@@ -27,9 +27,9 @@ pub(super) const REPLICA_SET: Rules = Rules {
 };
 
 pub(super) const STATEFUL_SET: Rules = Rules {
-    validate: workload::stateful_set,
-    validate_update: workload::stateful_set_update,
-    validate_status: workload::stateful_set_status,
+    validate: stateful::stateful_set,
+    validate_update: stateful::stateful_set_update,
+    validate_status: stateful::stateful_set_status,
     warnings: |new, old| warnings::template(new, old, "/spec/template", "spec.template"),
     ..Rules::NONE
 };
