@@ -38,8 +38,10 @@ use crate::store::{ReadError, Watch};
 
 /// How much work runs together; more only queues behind the disk.
 const ROUND: usize = 64;
-/// How often work that met a conflict is tried again before it waits for the next change.
+/// How often work that failed is tried again before it waits for the next change.
 const MAX_TRIES: u32 = 16;
+/// The same for conflicts: somebody else got on, so it is worth trying longer.
+const MAX_CONFLICTS: u32 = 1_000;
 
 /// A logical cluster that was made, and who waits until it is taken in.
 type Adoption = (Arc<str>, oneshot::Sender<()>);
@@ -174,7 +176,8 @@ impl Task {
             Some((work, tries + 1, failed))
         }));
         for (work, tries, failed) in done.await.into_iter().flatten() {
-            if tries < MAX_TRIES {
+            let limit = if failed.code == 409 { MAX_CONFLICTS } else { MAX_TRIES };
+            if tries < limit {
                 self.queue.again(work, tries);
             } else {
                 tracing::warn!(?work, code = failed.code, message = failed.message, "a controller gave up for now");

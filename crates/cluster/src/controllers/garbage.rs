@@ -64,6 +64,9 @@ pub(super) async fn collect(api: &Api, graph: &Graph, key: &Key) -> Result<(), F
         return Ok(());
     }
     let owners: Vec<Owner> = metadata.owner_references.iter().map(|owner| look_up(api, key, owner)).collect();
+    if owners.contains(&Owner::Unknown) {
+        graph.postpone(key);
+    }
     let has_dependents = graph.dependents(&metadata.uid).next().is_some();
     match judge(&metadata, &owners, has_dependents) {
         Verdict::Keep => Ok(()),

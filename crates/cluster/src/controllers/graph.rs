@@ -1,7 +1,7 @@
 //! What depends on what, as far as the controllers must know it; and which work a change asks for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer};
 
@@ -90,12 +90,19 @@ pub(super) struct Graph {
     terminating: BTreeSet<Key>,
     /// Volumes and claims on their way out.
     protected: BTreeSet<Key>,
+    /// Dependents with an owner of a kind that nobody served when it was looked for.
+    unknown: Mutex<BTreeSet<Key>>,
 }
 
 impl Graph {
     /// The objects that name this uid as their owner, and whether they block its deletion.
     pub fn dependents(&self, uid: &str) -> impl Iterator<Item = (&Key, bool)> {
         self.dependents.get(uid).into_iter().flatten().map(|(key, blocks)| (key, *blocks))
+    }
+
+    /// Remembers a dependent until another kind is served.
+    pub fn postpone(&self, key: &Key) {
+        self.unknown.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
     }
 
     /// Takes in a change.
@@ -223,8 +230,10 @@ impl Graph {
             ("clusterroles.rbac.authorization.k8s.io", _) => queue.add(Work::Aggregate(Arc::from(key.cluster()))),
             // An owner's kind may have become known.
             ("customresourcedefinitions.apiextensions.k8s.io", _) => {
-                let own = self.owners.keys().filter(|k| k.cluster() == key.cluster());
-                own.for_each(|k| queue.add(Work::Collect(k.clone())));
+                let unknown = self.unknown.get_mut().unwrap_or_else(PoisonError::into_inner);
+                for key in std::mem::take(unknown) {
+                    queue.add(Work::Collect(key));
+                }
             }
             _ => {}
         }

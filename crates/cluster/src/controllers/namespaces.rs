@@ -1,6 +1,6 @@
 //! The end of a namespace: everything in it is deleted, then its own finalizer is removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use http::Method;
@@ -61,14 +61,11 @@ async fn delete_content(api: &Api, namespace: &str) -> Remains {
         return remains;
     }
     let registry = api.logical.registry();
-    let mut resources: Vec<String> = Vec::new();
+    let mut resources = BTreeSet::new();
     for group in registry.groups() {
         let served = group.versions.iter().flat_map(|version| &version.resources);
         for resource in served.filter(|r| r.namespaced && r.verbs.iter().any(|verb| &**verb == "delete")) {
-            let name = resource.group_resource().to_string();
-            if !resources.contains(&name) {
-                resources.push(name);
-            }
+            resources.insert(resource.group_resource().to_string());
         }
     }
     for resource in resources {

@@ -293,6 +293,50 @@ async fn a_new_logical_cluster_has_controllers_too() {
     assert!(get(&cluster, &format!("{maps}/child")).await.is_none());
 }
 
+#[tokio::test]
+async fn an_owner_counts_once_its_kind_is_served() {
+    let cluster = Cluster::ephemeral().await;
+    let widget = json!({"apiVersion": "x.io/v1", "kind": "Widget", "metadata": {"name": "x", "uid": "1"}});
+    create(&cluster, MAPS, owned("child", &widget)).await;
+    cluster.settle().await;
+    assert!(get(&cluster, &at("child")).await.is_some());
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let crd = json!({
+        "metadata": {"name": "widgets.x.io"},
+        "spec": {
+            "group": "x.io", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+        },
+    });
+    create(&cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+    cluster.settle().await;
+    assert!(get(&cluster, &at("child")).await.is_none(), "there is no such widget");
+}
+
+#[tokio::test]
+async fn a_claim_is_kept_while_a_pod_uses_it() {
+    let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+    let cluster = Cluster::ephemeral().await;
+    let claim = json!({"metadata": {"name": "c"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
+    }});
+    let made = create(&cluster, claims, claim).await;
+    assert_eq!(made["metadata"]["finalizers"], json!(["kubernetes.io/pvc-protection"]));
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = json!({"metadata": {"name": "p"}, "spec": {
+        "nodeName": "n", "containers": [{"name": "c", "image": "i"}],
+        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
+    }});
+    create(&cluster, pods, pod).await;
+    delete(&cluster, &format!("{claims}/c"), "Background").await;
+    cluster.settle().await;
+    assert!(get(&cluster, &format!("{claims}/c")).await.is_some());
+    let now = json!({"gracePeriodSeconds": 0});
+    assert_eq!(send(&cluster, Method::DELETE, &format!("{pods}/p"), now).await.0, 200);
+    cluster.settle().await;
+    assert!(get(&cluster, &format!("{claims}/c")).await.is_none());
+}
+
 #[test]
 fn verdicts() {
     let owned_by = |uids: &[&str]| Metadata {
