@@ -14,6 +14,7 @@ mod list;
 mod namespace;
 mod owners;
 mod patch;
+mod pods;
 mod review;
 mod route;
 mod scale;
@@ -102,6 +103,11 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
         ("watch", "") => watch::watch(call),
         ("create", "") if call.is_review() => review::review(&call, &body),
         ("create", "token") => review::token(&call, &body),
+        ("create", "") if &*call.resource.plural == "bindings" && call.resource.custom.is_none() => {
+            pods::bind(&call, &body).await
+        }
+        ("create", "binding") => pods::bind(&call, &body).await,
+        ("create", "eviction") => pods::evict(&call, &body).await,
         ("create", "") => create::create(&call, &body).await,
         ("update", "" | "status" | "finalize" | "approval" | "ephemeralcontainers" | "resize") => {
             update::update(&call, &body).await
