@@ -1,5 +1,6 @@
 //! What can be done to resources.
 
+mod account;
 mod behave;
 mod collection;
 mod commit;

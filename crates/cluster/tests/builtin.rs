@@ -69,3 +69,16 @@ async fn a_pod_mounts_the_token_of_its_service_account() {
     let mount = &spec.containers[0].volume_mounts.as_ref().unwrap()[0];
     assert_eq!(mount.mount_path, "/var/run/secrets/kubernetes.io/serviceaccount");
 }
+
+#[tokio::test]
+async fn a_pod_may_follow_its_namespace_at_once() {
+    let cluster = Cluster::ephemeral().await;
+    let spaces: Api<core::Namespace> = Api::all(cluster.client());
+    for index in 0..5 {
+        let name = format!("n{index}");
+        spaces.create(&PostParams::default(), &read(json!({"metadata": {"name": name}}))).await.unwrap();
+        let pods: Api<core::Pod> = Api::namespaced(cluster.client(), &name);
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        pods.create(&PostParams::default(), &read(pod)).await.unwrap();
+    }
+}

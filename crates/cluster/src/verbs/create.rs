@@ -4,7 +4,7 @@ use bytes::Bytes;
 use switchboard_object::Value;
 use switchboard_object::status::Status;
 
-use super::{Call, decode};
+use super::{Call, account, decode};
 use crate::answer::Answer;
 use crate::request::write::WriteOptions;
 use crate::store::{Expect, Record, WriteError};
@@ -27,6 +27,7 @@ pub(super) async fn create(call: &Call, sent: &Bytes) -> Result<Answer, Status> 
 pub(super) async fn store_new(call: &Call, mut object: Value, options: &WriteOptions) -> Result<Bytes, Status> {
     wipe_system_fields(&mut object);
     match_namespace(call, &mut object)?;
+    account::arrive(call, &object).await;
     call.admit_new(&mut object, options)?;
     store_admitted(call, &object, options).await
 }
