@@ -18,6 +18,7 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b127\.0\.0\.1:\d+\b")
 static PEM: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?s)-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----\n?"));
 static VOLUME: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[a-z0-9]{5}"));
+static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhdy])+$"));
 static REVISION_LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(resourceVersion\\*"?: ?\\*")\d+"#));
 static REVISION_WORDS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(current: |in record \(|too old resource version: \d+ \()\d+"));
@@ -52,10 +53,15 @@ impl Mask {
     /// A whole body or watch event.
     pub fn body(&mut self, value: &Value) -> Value {
         self.learn_generated(value);
-        let mut masked = self.walk("", value);
+        // A bookmark's revision is the server's, which other writers move: it has no identity.
+        let mut value = value.clone();
+        if value["type"] == "BOOKMARK" {
+            mask_list_revision(&mut value["object"]);
+        }
+        let mut masked = self.walk("", &value);
         mask_ages(&mut masked);
         sort_unordered(&mut masked);
-        if masked["type"] == "BOOKMARK" || is_list(&masked["object"]) {
+        if is_list(&masked["object"]) {
             mask_list_revision(&mut masked["object"]);
         } else if is_list(&masked) {
             mask_list_revision(&mut masked);
@@ -220,11 +226,11 @@ fn mask_ages(value: &mut Value) {
             columns.iter().enumerate().filter(|(_, c)| ages(c)).map(|(i, _)| i).collect()
         })
         .unwrap_or_default();
-    for row in table["rows"].as_array_mut().into_iter().flatten() {
-        for &column in &columns {
-            if let Some(cell) = row["cells"].get_mut(column)
-                && cell.as_str().is_some_and(|text| text.ends_with(['s', 'm', 'h', 'd', 'y']))
-            {
+    for cells in table["rows"].as_array_mut().into_iter().flatten().filter_map(|row| row["cells"].as_array_mut()) {
+        for (column, cell) in cells.iter_mut().enumerate() {
+            // Later events of a watch have no columns.
+            let age = columns.is_empty() || columns.contains(&column);
+            if age && cell.as_str().is_some_and(|text| AGE.is_match(text)) {
                 *cell = Value::String("<age>".to_string());
             }
         }
