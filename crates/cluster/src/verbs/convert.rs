@@ -97,7 +97,11 @@ impl Call {
         }
         object["apiVersion"] = self.resource.kind.api_version().into();
         if let Some(shape) = self.resource.shape().and_then(|shape| shape.custom.as_ref()) {
-            by_schema(shape, object);
+            // The version asked for drops what it does not name, but its defaults are for what is written in it.
+            let _ = shape.read(object);
+            if storage.is_none() {
+                shape.default(object);
+            }
         }
     }
 

@@ -111,10 +111,14 @@ fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(),
     }
     let expected = resource.kind.api_version();
     let (api_version, kind) = match (api_version, kind) {
-        ("", kind) => (expected.clone(), kind.to_string()),
+        ("", kind) if resource.custom.is_none() => (expected.clone(), kind.to_string()),
         (version, kind) => (version.to_string(), kind.to_string()),
     };
     let kind = if kind.is_empty() { resource.kind.kind.clone() } else { kind };
+    if api_version.is_empty() {
+        // A custom resource must say its version; what it fails to say is compared like any other.
+        check_custom_kind(resource, "", &kind, "")?;
+    }
     let Some(version) = GroupVersion::parse(&api_version) else {
         return Err(unrecognized(resource, &format!("unexpected GroupVersion string: {api_version}"), sent));
     };

@@ -43,6 +43,10 @@ async fn create_by_apply(call: &Call, patch: &Patch<'_>) -> Result<Answer, Statu
         let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
         return Err(Status::conflict(&call.resource.group_resource(), &call.info.name, &why));
     }
+    // A revision is a precondition for what is there; upstream forgets it when the apply turns into a create.
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("resourceVersion");
+    }
     create::match_namespace(call, &mut object)?;
     check_name(call, &object)?;
     call.admit_prepared(&mut object)?;
@@ -151,7 +155,7 @@ impl<'a> Patch<'a> {
         let object = apply::apply(live, &self.value, writer, typed, self.options.force, &call.reset_fields())?;
         match self.options.field_validation {
             FieldValidation::Strict if !self.strict.is_empty() => {
-                let why = format!("error strict decoding YAML: {}", self.strict.join(", "));
+                let why = format!("error strict decoding YAML: error converting YAML to JSON: {}", self.strict.join(", "));
                 return Err(Status::bad_request(why));
             }
             FieldValidation::Warn => self.strict.iter().for_each(|text| call.warnings.add(text.as_str())),

@@ -114,7 +114,7 @@ fn validate_spec(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
         }
         errors.extend(parts::version(version, &at, &shared, unchanged(version, old)));
     }
-    errors.extend(parts::version_set(versions, &shared));
+    errors.extend(parts::version_set(versions, spec["versions"].is_null(), &shared));
     errors.extend(names(&spec["names"]));
     if let Some(first) = versions.first() {
         errors.extend(parts::shared(first, versions, &shared, unchanged(first, old)));

@@ -70,11 +70,11 @@ pub(super) fn shared(first: &Value, versions: &[Value], shared: &Shared, unchang
 }
 
 /// Exactly one storage version, and names that differ.
-pub(super) fn version_set(versions: &[Value], shared: &Shared) -> Vec<FieldError> {
+pub(super) fn version_set(versions: &[Value], absent: bool, shared: &Shared) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut refuse = |detail: &str| {
         let shown: Vec<String> = versions.iter().map(|version| shown_version(version, shared)).collect();
-        let shown = format!("[{}]", shown.join(","));
+        let shown = if absent { "null".to_string() } else { format!("[{}]", shown.join(",")) };
         errors.push(shown_as("spec.versions", &shown, detail));
     };
     let repeated = |(index, version): (usize, &Value)| versions[..index].iter().any(|v| v["name"] == version["name"]);
