@@ -7,7 +7,7 @@ use super::atom::{Atom, Form, Forms, ListAtom, MapAtom, Ty};
 use super::element::Element;
 use super::problem::Problems;
 use super::scalar::same;
-use super::set::Set;
+use super::set::{Node, Set};
 use super::validate::{scalar_problem, validate};
 
 /// What differs between two objects.
@@ -86,6 +86,10 @@ impl<'a> Walk<'a> {
         ty: Ty<'a>,
         below: &mut Changes<'a>,
     ) -> Result<Own, Problems> {
+        if let (None, Some(new)) = (old, new) {
+            self.added(new, ty, &mut below.added)?;
+            return Ok(Own { added: true, ..Own::default() });
+        }
         let atom = ty.resolve(self.definitions);
         let old_forms = old.map_or(Forms::All, |v| atom.forms(v));
         let new_forms = new.map_or(Forms::All, |v| atom.forms(v));
@@ -99,6 +103,35 @@ impl<'a> Walk<'a> {
         }
         let own = self.form(ty, &atom, atom.first(forms), (old, new), below)?;
         Ok(Own { modified: own.modified || first.modified, ..own })
+    }
+
+    /// Adds every path below a value that was not there: most of what a create does.
+    fn added(&self, new: &'a Value, ty: Ty<'a>, set: &mut Set<'a>) -> Result<(), Problems> {
+        let atom = ty.resolve(self.definitions);
+        let forms = atom.forms(new);
+        check(&atom, Some(new), forms)?;
+        match (atom.first(forms), &atom.map, &atom.list, new) {
+            (Form::Map, Some(map), _, Value::Object(fields)) if !map.atomic && !fields.is_empty() => {
+                set.nodes.reserve_exact(fields.len());
+                for (name, field) in fields {
+                    let Some(ty) = map.field_or_element(name) else {
+                        return Err(format!("field {name} not declared in schema").into());
+                    };
+                    let mut children = Set::default();
+                    self.added(field, ty, &mut children)?;
+                    set.nodes.push(Node { element: Element::Field(name), member: true, children });
+                }
+                Ok(())
+            }
+            (Form::List, _, Some(list), Value::Array(items)) if !list.atomic && !items.is_empty() => {
+                let mut changes = Changes::default();
+                self.lists(list, None, Some(new), &mut changes)?;
+                set.unite(changes.added);
+                Ok(())
+            }
+            (Form::Scalar, ..) => Ok(()),
+            _ => validate(new, ty, self.definitions, true),
+        }
     }
 
     fn form(
