@@ -10,6 +10,7 @@
 
 mod check;
 mod cost;
+mod estimate;
 mod eval;
 mod functions;
 mod fuzz;
@@ -28,5 +29,6 @@ mod value;
 mod tests;
 
 pub use fuzz::fuzz;
-pub use rules::check_rules;
+pub(crate) use rules::TOO_EXPENSIVE;
+pub use rules::{Place, RuleCost, check_rules};
 pub use validate::Rules;

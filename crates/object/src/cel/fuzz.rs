@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 
-use super::{Rules, check_rules};
+use super::{Place, Rules, check_rules};
 use crate::Value;
 use crate::schema::{Checks, Rule, Schema};
 
@@ -13,7 +13,7 @@ pub fn fuzz(input: &[u8]) {
     let Ok(rule) = std::str::from_utf8(input) else { return };
     let mut schema = shape().clone();
     schema["x-kubernetes-validations"] = json!([{"rule": rule, "messageExpression": rule}]);
-    check_rules(&schema, "rules", true, None);
+    check_rules(&schema, "rules", Place { root: true, ..Place::default() });
     let mut node = Schema::from_json(shape());
     let rules = vec![Rule { rule: rule.into(), message_expression: rule.into(), ..Rule::default() }];
     node.checks = Some(Box::new(Checks { rules, ..Checks::default() }));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::cel::common::ast::{EntryExpr, Expr, IdedExpr};
 
 use super::check::check;
+use super::estimate::estimate;
 use super::parse::{Parsed, parse};
 use super::types::{Ty, declared};
 use crate::Value;
@@ -20,25 +21,67 @@ const SELF_TYPE: &str = "selfType0";
 /// The value it replaces.
 pub(super) const OLD_SELF: &str = "oldSelf";
 
-/// What is wrong with the rules of one node of a CRD's schema. `at` is the path of `x-kubernetes-validations`, `root` says
-/// that the node is a whole resource, `uncorrelatable` is the ancestor below which old values cannot be matched.
-pub fn check_rules(schema: &Value, at: &str, root: bool, uncorrelatable: Option<&str>) -> Vec<FieldError> {
+/// Where in a CRD's schema rules stand.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place<'a> {
+    /// The node is a whole resource.
+    pub root: bool,
+    /// The ancestor below which old values cannot be matched.
+    pub uncorrelatable: Option<&'a str>,
+    /// How many values of the node an object may have; `None` when nothing bounds them.
+    pub times: Option<u64>,
+}
+
+/// A rule that may cost far too much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleCost {
+    /// The path of the rule.
+    pub field: String,
+    /// Its estimated cost.
+    pub cost: u64,
+}
+
+/// A rule that costs more than this is refused, whatever the exact number: upstream's limit for a whole schema, a hundred
+/// times over.
+const REFUSED_COST: u64 = 100 * 100_000_000;
+
+/// The end of messages about costs.
+pub(crate) const TOO_EXPENSIVE: &str = "exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
+
+/// What is wrong with the rules of one node of a CRD's schema, and which of them cost too much. `at` is the path of
+/// `x-kubernetes-validations`.
+pub fn check_rules(schema: &Value, at: &str, place: Place<'_>) -> (Vec<FieldError>, Vec<RuleCost>) {
     let mut node = Schema::from_json(schema);
-    node.embedded_resource |= root;
+    node.embedded_resource |= place.root;
     let node = Arc::new(node);
     let Some(kind) = declared(&node, SELF_TYPE) else {
         let detail = "failed to convert to declType for CEL validation rules".to_string();
-        return vec![FieldError { kind: FieldErrorKind::Internal, field: at.to_string(), value: None, detail }];
+        let error = FieldError { kind: FieldErrorKind::Internal, field: at.to_string(), value: None, detail };
+        return (vec![error], Vec::new());
     };
     let rules = schema["x-kubernetes-validations"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut errors = Vec::new();
+    let (mut errors, mut costs) = (Vec::new(), Vec::new());
     for (index, json) in rules.iter().enumerate() {
-        check_rule(json, &kind, &format!("{at}[{index}]"), uncorrelatable, &mut errors);
+        let at = format!("{at}[{index}]");
+        let cost = check_rule(json, &kind, &at, place.uncorrelatable, &mut errors)
+            .map_or(0, |parsed| estimate(&parsed.expression, &node, place.times));
+        if cost > REFUSED_COST {
+            let field = format!("{at}.rule");
+            errors.push(FieldError::forbidden(field.clone(), format!("estimated rule cost {TOO_EXPENSIVE}")));
+            costs.push(RuleCost { field, cost });
+        }
     }
-    errors
+    (errors, costs)
 }
 
-fn check_rule(json: &Value, kind: &Ty, at: &str, uncorrelatable: Option<&str>, errors: &mut Vec<FieldError>) {
+/// Adds what is wrong with one rule; gives it back when it compiles.
+fn check_rule(
+    json: &Value,
+    kind: &Ty,
+    at: &str,
+    uncorrelatable: Option<&str>,
+    errors: &mut Vec<FieldError>,
+) -> Option<Parsed> {
     let text = |key: &str| json[key].as_str().unwrap_or("");
     let optional = json["optionalOldSelf"] == true;
     let old = if optional { Ty::Optional(Arc::new(kind.clone())) } else { kind.clone() };
@@ -48,7 +91,7 @@ fn check_rule(json: &Value, kind: &Ty, at: &str, uncorrelatable: Option<&str>, e
         check(&parsed, source, &variables)
     };
     let shown = internal_rule(json);
-    let mut uses_old_self = false;
+    let (mut uses_old_self, mut good) = (false, false);
     match compiled(text("rule")) {
         Err(issues) => errors.push(shown_as(&format!("{at}.rule"), &shown, &format!("compilation failed: {issues}"))),
         Ok(checked) if !matches!(checked.kind, Ty::Bool) => {
@@ -59,7 +102,7 @@ fn check_rule(json: &Value, kind: &Ty, at: &str, uncorrelatable: Option<&str>, e
             errors.push(shown_as(&format!("{at}.rule"), &shown, &format!("program instantiation failed: {why}")));
         }
         Ok(checked) => {
-            uses_old_self = checked.uses_old_self;
+            (uses_old_self, good) = (checked.uses_old_self, true);
             errors.extend(message_error(text("messageExpression"), &compiled, at, &shown));
         }
     }
@@ -71,6 +114,7 @@ fn check_rule(json: &Value, kind: &Ty, at: &str, uncorrelatable: Option<&str>, e
         let detail = "may not be set if oldSelf is not used in rule";
         errors.push(FieldError::invalid(format!("{at}.optionalOldSelf"), given, detail));
     }
+    good.then(|| parse(text("rule")).ok()).flatten()
 }
 
 fn message_error(

@@ -8,6 +8,7 @@ use super::openapi::{self, Context};
 use super::structural::{fields, flag, list, text, violations};
 use super::{Schema, formats};
 use crate::Value;
+use crate::cel::{RuleCost, TOO_EXPENSIVE};
 use crate::field::{FieldError, FieldErrorKind};
 use crate::name::dns1035_label;
 
@@ -171,7 +172,21 @@ fn schema(validation: &Value, at: &str, status: bool, unchanged: bool) -> Vec<Fi
     let found = openapi::validate(schema, &at, &Context::root(rules));
     errors.extend(found.schema);
     errors.extend(found.rules);
+    errors.extend(total_cost(found.costs, &at));
     errors
+}
+
+/// The rules that make the whole schema too expensive, dearest first.
+fn total_cost(mut costs: Vec<RuleCost>, at: &str) -> Vec<FieldError> {
+    const MAX_NAMED: usize = 4;
+    if costs.is_empty() {
+        return Vec::new();
+    }
+    costs.sort_by_key(|rule| std::cmp::Reverse(rule.cost));
+    let detail = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+    let named = costs.into_iter().take(MAX_NAMED).map(|rule| FieldError::forbidden(rule.field, detail));
+    let total = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+    named.chain([FieldError::forbidden(at, format!("{total} {TOO_EXPENSIVE}"))]).collect()
 }
 
 /// With the status subresource, the root may only have keywords that mean the same for the status alone.

@@ -4,7 +4,7 @@ use super::embedded::child;
 use super::field_path;
 use super::structural::{fields, flag, list, property, text};
 use crate::Value;
-use crate::cel;
+use crate::cel::{self, Place, RuleCost};
 use crate::field::FieldError;
 
 /// Errors of the schema itself, and those of its CEL rules, which are only looked for when the schema has none.
@@ -12,12 +12,15 @@ use crate::field::FieldError;
 pub(super) struct Found {
     pub schema: Vec<FieldError>,
     pub rules: Vec<FieldError>,
+    /// Rules that may cost far too much.
+    pub costs: Vec<RuleCost>,
 }
 
 impl Found {
     fn append(&mut self, other: Found) {
         self.schema.extend(other.schema);
         self.rules.extend(other.rules);
+        self.costs.extend(other.costs);
     }
 }
 
@@ -32,15 +35,24 @@ pub(super) struct Context {
     /// Rules are compiled: the schema is structural and no clause surrounds this node.
     pub rules: bool,
     root: bool,
+    /// How many values of this node an object may have; `None` when nothing bounds them.
+    times: Option<u64>,
 }
 
 impl Context {
     pub(super) fn root(rules: bool) -> Self {
-        Self { rules, root: true, ..Self::default() }
+        Self { rules, root: true, times: Some(1), ..Self::default() }
     }
 
     fn below(&self) -> Self {
         Self { root: false, ..self.clone() }
+    }
+
+    /// Below a list or map with that bound on its size.
+    fn repeated(mut self, most: &Value) -> Self {
+        let most = most.as_i64().map(|n| u64::try_from(n).unwrap_or(0));
+        self.times = self.times.zip(most).map(|(times, most)| times.saturating_mul(most));
+        self
     }
 
     fn in_clause(&self) -> Self {
@@ -50,7 +62,7 @@ impl Context {
 
 /// Checks one node and everything below it.
 pub(super) fn validate(schema: &Value, path: &str, context: &Context) -> Found {
-    let mut found = Found { schema: keywords(schema, path, context), rules: Vec::new() };
+    let mut found = Found { schema: keywords(schema, path, context), ..Found::default() };
     if flag(schema, "uniqueItems") {
         let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
         found.schema.push(FieldError::forbidden(child(path, "uniqueItems"), detail));
@@ -97,7 +109,7 @@ fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
             let detail = "additionalProperties and properties are mutual exclusive";
             found.schema.push(FieldError::forbidden(at.clone(), detail));
         }
-        let mut inner = context.below();
+        let mut inner = context.below().repeated(&schema["maxProperties"]);
         if context.inside_metadata {
             inner.forbid_defaults = Some("inside additionalProperties applying to object metadata".into());
         }
@@ -120,7 +132,7 @@ fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
         found.append(validate(definition, &property(path, "definitions", name), &context.in_clause()));
     }
     let items = &schema["items"];
-    let mut inner = context.below();
+    let mut inner = context.below().repeated(&schema["maxItems"]);
     if text(schema, "x-kubernetes-list-type") != "map" {
         inner.uncorrelatable.get_or_insert_with(|| path.to_string());
     }
@@ -286,7 +298,10 @@ fn rules(schema: &Value, path: &str, context: &Context, found: &mut Found) {
         return;
     }
     let at = child(path, "x-kubernetes-validations");
-    found.rules.extend(cel::check_rules(schema, &at, context.root, context.uncorrelatable.as_deref()));
+    let place = Place { root: context.root, uncorrelatable: context.uncorrelatable.as_deref(), times: context.times };
+    let (errors, costs) = cel::check_rules(schema, &at, place);
+    found.rules.extend(errors);
+    found.costs.extend(costs);
 }
 
 fn rule_texts(schema: &Value, rule: &Value, at: &str, errors: &mut Vec<FieldError>) {

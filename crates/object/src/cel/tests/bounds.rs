@@ -4,13 +4,17 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::Value;
-use crate::cel::{Rules, check_rules};
+use crate::cel::{Place, Rules, check_rules};
 use crate::schema::Schema;
 
 fn issues(rule: &str) -> Vec<String> {
     let schema = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}},
         "x-kubernetes-validations": [{"rule": rule}]});
-    check_rules(&schema, "rules", true, None).iter().map(ToString::to_string).collect()
+    check_rules(&schema, "rules", Place { root: true, times: Some(1), ..Place::default() })
+        .0
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 fn run(rule: &str, object: &Value) -> Vec<String> {
