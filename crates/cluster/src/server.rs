@@ -6,6 +6,7 @@
 //! ```
 
 mod access;
+mod compress;
 mod dispatch;
 mod logical;
 mod paths;

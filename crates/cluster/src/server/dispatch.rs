@@ -1,11 +1,12 @@
 //! The way of one request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Method, Request, Response};
 use switchboard_object::status::Status;
 
-use super::{Inner, paths};
+use super::{Inner, compress, paths};
 use crate::answer::{Answer, Body, Payload};
 use crate::kinds;
 use crate::registry::Registry;
@@ -16,6 +17,9 @@ use crate::request::query::Query;
 use crate::resource::Resource;
 use crate::verbs::{self, Call};
 
+/// How long a request may take until its answer begins; upstream's bound.
+const MAX_REQUEST: Duration = Duration::from_secs(60);
+
 impl Inner {
     /// Answers one request.
     pub(crate) async fn handle<B>(self: &Arc<Self>, request: Request<B>) -> Response<Body>
@@ -25,10 +29,16 @@ impl Inner {
     {
         let warnings = verbs::Warnings::default();
         let (encoding, is_head) = (wanted_encoding(request.headers()), request.method() == Method::HEAD);
-        let mut answer = match self.answer(request, &warnings).await {
+        let gzip = compress::accepted(request.headers());
+        // A watch is answered at once and streams after that, so this bounds everything but the stream.
+        let answered = tokio::time::timeout(MAX_REQUEST, self.answer(request, &warnings)).await;
+        let mut answer = match answered.unwrap_or_else(|_| Err(timed_out())) {
             Ok(answer) => answer,
             Err(status) => Answer::refusal(&status, encoding),
         };
+        if gzip {
+            answer = compress::compress(answer);
+        }
         if is_head {
             answer.payload = Payload::Full(Default::default());
         }
@@ -74,6 +84,11 @@ impl Inner {
         let call = Call { inner, logical, resource, info, query, headers, user, warnings, quiet: false };
         verbs::run(call, sent).await
     }
+}
+
+fn timed_out() -> Status {
+    let message = "Timeout: request did not complete within the allotted timeout";
+    Status::new(504, "Timeout", message).with_details(serde_json::json!({}))
 }
 
 /// Refusals come in the encoding the client reads, when there is one.
