@@ -236,3 +236,6 @@ fn mask_ages(value: &mut Value) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -206,3 +206,6 @@ fn quoted(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;
