@@ -37,7 +37,14 @@ fn a_release_lives_through_install_upgrade_rollback_and_uninstall() {
     assert!(helm.ok(&["status", "shop"]).contains("STATUS: deployed"));
 
     // What somebody else changed is put back by the three-way merge.
-    kubectl.ok(&["patch", "configmap", "shop-config", "--type=merge", "-p", r#"{"data":{"greeting":"drift","own":"1"}}"#]);
+    kubectl.ok(&[
+        "patch",
+        "configmap",
+        "shop-config",
+        "--type=merge",
+        "-p",
+        r#"{"data":{"greeting":"drift","own":"1"}}"#,
+    ]);
     helm.ok(&["upgrade", "shop", CHART]);
     assert_eq!(greeting(), "hello yes");
     assert_eq!(kubectl.ok(&["get", "configmap", "shop-config", "-o", "jsonpath={.data.own}"]), "1");

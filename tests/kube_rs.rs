@@ -73,7 +73,10 @@ struct Copier {
     cleaned: AtomicUsize,
 }
 
-async fn reconcile(map: Arc<ConfigMap>, context: Arc<Copier>) -> Result<Action, kube::runtime::finalizer::Error<kube::Error>> {
+async fn reconcile(
+    map: Arc<ConfigMap>,
+    context: Arc<Copier>,
+) -> Result<Action, kube::runtime::finalizer::Error<kube::Error>> {
     let namespace = map.namespace().unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), &namespace);
     finalizer(&maps, FINALIZER, map, |event| async {

@@ -104,11 +104,17 @@ fn apply_server_side_reports_conflicts_and_forces() {
     let conflict = k.feed(&two, &config_map("{k: w}"));
     assert_ne!(conflict.code, 0);
     contains(&conflict.err, "Apply failed with 1 conflict: conflict with \"one\": .data.k");
-    k.ok_with(&["apply", "--server-side", "--field-manager=two", "--force-conflicts", "-f", "-"], &config_map("{k: w}"));
+    k.ok_with(
+        &["apply", "--server-side", "--field-manager=two", "--force-conflicts", "-f", "-"],
+        &config_map("{k: w}"),
+    );
     assert_eq!(k.ok(&["get", "configmap", "a", "-o", "jsonpath={.data.k}"]), "w");
     // From client-side to server-side and on, as kubectl migrates the ownership.
     k.ok_with(&["apply", "-f", "-"], DEPLOYMENT);
-    assert_eq!(k.ok_with(&["apply", "--server-side", "-f", "-"], DEPLOYMENT), "deployment.apps/web serverside-applied\n");
+    assert_eq!(
+        k.ok_with(&["apply", "--server-side", "-f", "-"], DEPLOYMENT),
+        "deployment.apps/web serverside-applied\n"
+    );
     k.ok_with(&["apply", "--server-side", "-f", "-"], &DEPLOYMENT.replace("1.27", "1.28"));
 }
 
@@ -132,7 +138,14 @@ fn patch_scale_label_and_set() {
     let strategic = r#"{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"b"}]}}}}"#;
     assert_eq!(k.ok(&["patch", "deployment", "web", "-p", strategic]), "deployment.apps/web patched\n");
     assert_eq!(k.ok(&["get", "deployment", "web", "-o", image]), "b");
-    k.ok(&["patch", "deployment", "web", "--type=json", "-p", r#"[{"op":"replace","path":"/spec/replicas","value":4}]"#]);
+    k.ok(&[
+        "patch",
+        "deployment",
+        "web",
+        "--type=json",
+        "-p",
+        r#"[{"op":"replace","path":"/spec/replicas","value":4}]"#,
+    ]);
     k.ok(&["patch", "deployment", "web", "--type=merge", "-p", r#"{"metadata":{"annotations":{"x":"y"}}}"#]);
     assert_eq!(k.ok(&["scale", "deployment", "web", "--replicas=7"]), "deployment.apps/web scaled\n");
     assert_eq!(k.ok(&["get", "deployment", "web", "-o", "jsonpath={.spec.replicas}"]), "7");
@@ -190,7 +203,15 @@ fn custom_resources_behave_like_built_in_ones() {
     let bad = k.feed(&["apply", "-f", "-"], &widget.replace('3', "0"));
     contains(&bad.err, "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1");
     contains(&k.ok(&["describe", "widgets.crd.kubectl.example.com", "w"]), "Size:  3");
-    k.ok(&["patch", "widgets.crd.kubectl.example.com", "w", "--subresource=status", "--type=merge", "-p", r#"{"status":{"up":true}}"#]);
+    k.ok(&[
+        "patch",
+        "widgets.crd.kubectl.example.com",
+        "w",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        r#"{"status":{"up":true}}"#,
+    ]);
     contains(&k.ok(&["api-resources", "--api-group=crd.kubectl.example.com"]), "wd");
     k.ok(&["delete", "crd", "widgets.crd.kubectl.example.com"]);
     eventually("the widgets are gone", || k.run(&["get", "widgets.crd.kubectl.example.com"]).code != 0);
@@ -217,9 +238,8 @@ fn rights_are_asked_and_tokens_made() {
 
 fn review_file(token: &str) -> String {
     let path = std::env::temp_dir().join(format!("switchboard-review-{}.json", std::process::id()));
-    let review = format!(
-        r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{{"token":"{token}"}}}}"#
-    );
+    let review =
+        format!(r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{{"token":"{token}"}}}}"#);
     std::fs::write(&path, review).unwrap();
     path.to_string_lossy().into_owned()
 }
@@ -257,7 +277,10 @@ fn delete_cascades_in_background_foreground_or_not() {
         // The garbage collector of the real server must have seen the child before the owner goes.
         eventually("the child is seen", || k.run(&["get", "secret", "child"]).code == 0);
         let flag = format!("--cascade={cascade}");
-        assert_eq!(k.ok(&["delete", "configmap", "owner", &flag, "--timeout=30s"]), "configmap \"owner\" deleted from kubectl-delete namespace\n");
+        assert_eq!(
+            k.ok(&["delete", "configmap", "owner", &flag, "--timeout=30s"]),
+            "configmap \"owner\" deleted from kubectl-delete namespace\n"
+        );
         if survives {
             let owners = k.ok(&["get", "secret", "child", "-o", "jsonpath={.metadata.ownerReferences}"]);
             assert_eq!(owners, "");

@@ -41,7 +41,8 @@ impl Embedded {
         let listener = cluster.listen(port, &certificates).expect("the server listens");
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let context = Context { name: "switchboard".into(), server: format!("https://{address}") };
-        kubeconfig::write(&directory.path().join("kubeconfig"), &certificates, &[context]).expect("the file can be written");
+        kubeconfig::write(&directory.path().join("kubeconfig"), &certificates, &[context])
+            .expect("the file can be written");
         Embedded { directory, _listener: listener }
     }
 

@@ -22,16 +22,19 @@ fn the_same_uid_and_revision_keep_their_number() {
 #[test]
 fn what_the_case_wrote_itself_stays() {
     let mut mask = mask("since=2024-01-02T03:04:05Z");
-    let masked = mask.body(&json!({"given": "2024-01-02T03:04:05Z", "made": "2025-01-02T03:04:05Z", "in": "ns-xabc12345"}));
+    let masked =
+        mask.body(&json!({"given": "2024-01-02T03:04:05Z", "made": "2025-01-02T03:04:05Z", "in": "ns-xabc12345"}));
     assert_eq!(masked, json!({"given": "2024-01-02T03:04:05Z", "made": "<time>", "in": "ns-${id}"}));
 }
 
 #[test]
 fn the_revision_of_a_list_or_bookmark_has_no_identity() {
     let mut mask = mask("");
-    let list = mask.body(&json!({"kind": "PodList", "metadata": {"resourceVersion": "9", "continue": "abc"}, "items": []}));
+    let list =
+        mask.body(&json!({"kind": "PodList", "metadata": {"resourceVersion": "9", "continue": "abc"}, "items": []}));
     assert_eq!(list["metadata"], json!({"resourceVersion": "<rv>", "continue": "<continue>"}));
-    let bookmark = mask.body(&json!({"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": "9"}}}));
+    let bookmark =
+        mask.body(&json!({"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": "9"}}}));
     assert_eq!(bookmark["object"]["metadata"]["resourceVersion"], "<rv>");
     let object = mask.body(&json!({"metadata": {"resourceVersion": "9"}}));
     assert_eq!(object["metadata"]["resourceVersion"], "<rv1>");
