@@ -1,4 +1,23 @@
-//! A Kubernetes API server over a revisioned store.
+//! A Kubernetes API server over a revisioned store: embedded in a process, or on a socket for kubectl.
+//!
+//! ```text
+//! kube::Client ──client──┐                        ┌─▶ paths: discovery, OpenAPI, health
+//!                        ├─▶ service ─▶ server ─▶ gate ─▶ verbs ─▶ store ─▶ disk
+//! kubectl ──listener─────┘              (auth)    │        │
+//!                                                 │        └─ kinds, metadata, crd: how a resource behaves
+//!                                                 └─ registry: what is served, built in or from CRDs
+//! ```
+//!
+//! ```
+//! # async fn example() {
+//! let cluster = switchboard_cluster::Cluster::ephemeral().await;
+//! let client = cluster.client(); // a kube::Client without a socket
+//! # drop(client);
+//! # }
+//! ```
+//!
+//! It schedules no pod, runs no container and calls no webhook: it is the API, its storage and the controllers the API
+//! itself needs.
 
 pub mod ambient;
 pub mod answer;

@@ -61,7 +61,7 @@ impl Shaper {
             Form::Metadata(version) | Form::MetadataList(version) => encode(&partial(&wire::parse(stored), version)),
             Form::Table(version) => {
                 let headers = !std::mem::replace(&mut self.headers_sent, true);
-                encode(&self.table(&[stored.clone()], version, headers))
+                encode(&self.table(std::slice::from_ref(stored), version, headers))
             }
         }
     }

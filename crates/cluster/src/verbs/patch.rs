@@ -155,7 +155,8 @@ impl<'a> Patch<'a> {
         let object = apply::apply(live, &self.value, writer, typed, self.options.force, &call.reset_fields())?;
         match self.options.field_validation {
             FieldValidation::Strict if !self.strict.is_empty() => {
-                let why = format!("error strict decoding YAML: error converting YAML to JSON: {}", self.strict.join(", "));
+                let why =
+                    format!("error strict decoding YAML: error converting YAML to JSON: {}", self.strict.join(", "));
                 return Err(Status::bad_request(why));
             }
             FieldValidation::Warn => self.strict.iter().for_each(|text| call.warnings.add(text.as_str())),
