@@ -47,7 +47,7 @@ fn step_fields(step: &Step) -> Vec<(&'static str, Value)> {
     add("keep", nonempty(json!(step.keep)));
     add("ignore", nonempty(json!(step.ignore)));
     add("differs", nonempty(json!(step.differs)));
-    add("answer", step.answer.as_ref().map_or(Value::Null, |a| answer_value(a)));
+    add("answer", step.answer.as_ref().map_or(Value::Null, answer_value));
     fields
 }
 
