@@ -8,12 +8,16 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{
+    Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, VersionMatch, WatchEvent, WatchParams,
+};
 use kube::runtime::controller::{Action, Controller};
 use kube::runtime::finalizer::{Event, finalizer};
 use kube::runtime::{WatchStreamExt, reflector, watcher};
 use kube::{Client, Resource, ResourceExt};
 use switchboard_cluster::Cluster;
+use switchboard_cluster::ambient::Ambient;
+use switchboard_cluster::store::{Bounds, Store};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const FINALIZER: &str = "tests.example.com/cleanup";
@@ -135,6 +139,23 @@ async fn controller_with_finalizer_owns_and_cleans_up() {
     assert_eq!(context.cleaned.load(Ordering::SeqCst), 1);
     eventually("the copy is collected", || async { secrets.get_opt("plug").await.unwrap().is_none() }).await;
     task.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revision_that_is_forgotten_is_gone() {
+    let bounds = Bounds { history_changes: 4, ..Bounds::default() };
+    let cluster = Cluster::over(Store::in_memory(bounds), Ambient::system()).await;
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "default");
+    for number in 0..9 {
+        maps.create(&PostParams::default(), &config_map(&format!("m{number}"), "x")).await.unwrap();
+    }
+    let mut events = maps.watch(&WatchParams::default(), "1").await.unwrap().boxed();
+    let Some(Ok(WatchEvent::Error(gone))) = events.next().await else { panic!("the watch begins with an error") };
+    assert_eq!((gone.code, gone.reason.as_str()), (410, "Expired"));
+    assert!(gone.message.starts_with("too old resource version: 1 ("), "{}", gone.message);
+    let exact = ListParams::default().at("1").matching(VersionMatch::Exact);
+    let Err(kube::Error::Api(gone)) = maps.list(&exact).await else { panic!("the list is refused") };
+    assert_eq!((gone.code, gone.reason.as_str()), (410, "Expired"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
