@@ -70,7 +70,11 @@ async fn steps(inner: &Arc<Inner>, logical: &Arc<Logical>, name: &str) -> bool {
         let (plural, group) = name.split_once('.').unwrap_or((name, ""));
         let taken = Taken::new(logical.registry().group(group), plural);
         let stepped = write_status(inner, logical, name, |crd, now| {
-            state::accept_names(crd, &taken, now).or_else(|| state::establish(crd, now))
+            // Upstream takes these two steps one after the other, for the sake of its caches; one write is enough here.
+            match state::accept_names(crd, &taken, now) {
+                Some(named) => Some(state::establish(&named, now).unwrap_or(named)),
+                None => state::establish(crd, now),
+            }
         });
         if !stepped.await {
             return released;
