@@ -231,17 +231,19 @@ fn rights_are_asked_and_tokens_made() {
     let token = k.ok(&["create", "token", "robot", "--duration=10m"]);
     let token = token.trim();
     assert_eq!(token.split('.').count(), 3);
-    let who = k.ok(&["create", "--raw", "/apis/authentication.k8s.io/v1/tokenreviews", "-f", &review_file(token)]);
+    let review = review_file(token);
+    let path = review.path().to_string_lossy();
+    let who = k.ok(&["create", "--raw", "/apis/authentication.k8s.io/v1/tokenreviews", "-f", &path]);
     contains(&who, "system:serviceaccount:kubectl-auth:robot");
     contains(&k.ok(&["auth", "whoami", "--as=jane", "--as-group=team"]), "jane");
 }
 
-fn review_file(token: &str) -> String {
-    let path = std::env::temp_dir().join(format!("switchboard-review-{}.json", std::process::id()));
+fn review_file(token: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
     let review =
         format!(r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{{"token":"{token}"}}}}"#);
-    std::fs::write(&path, review).unwrap();
-    path.to_string_lossy().into_owned()
+    std::fs::write(file.path(), review).unwrap();
+    file
 }
 
 #[test]
