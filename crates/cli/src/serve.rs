@@ -17,7 +17,7 @@ use switchboard_gather::{Dump, Problem};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::progress::ProgressLine;
-use crate::up::{DEFAULT_CONTEXT, Failure, announce};
+use crate::up::{DEFAULT_CONTEXT, Failure, announce, reachable};
 
 /// How many problems are printed; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
@@ -61,7 +61,7 @@ impl Serve {
         let listener = cluster.listen(port, &certificates)?;
         let folder = tempfile::Builder::new().prefix("switchboard-").tempdir()?;
         let file = self.kubeconfig.unwrap_or_else(|| folder.path().join("kubeconfig"));
-        let context = Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{address}") };
+        let context = Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{}", reachable(address)) };
         kubeconfig::write(&file, &certificates, &[context])?;
         announce(&file, &listener)?;
         tokio::select! {

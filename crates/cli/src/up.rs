@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -65,6 +65,7 @@ enum UpError {
 
 fn cluster_name(text: &str) -> Result<String, String> {
     match switchboard_object::name::dns1123_label(text).first() {
+        None if text == DEFAULT_CONTEXT => Err("the first cluster's context has this name".into()),
         None => Ok(text.to_string()),
         Some(why) => Err(why.clone()),
     }
@@ -164,7 +165,17 @@ impl Place {
     }
 }
 
+/// Where clients on this machine reach a server: one that listens everywhere is also on loopback, which its certificate names.
+pub(crate) fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        let loopback = if address.is_ipv4() { IpAddr::from([127, 0, 0, 1]) } else { Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(loopback);
+    }
+    address
+}
+
 fn contexts(cluster: &Cluster, address: SocketAddr) -> Vec<Context> {
+    let address = reachable(address);
     let mut contexts = vec![Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{address}") }];
     for name in cluster.logical_names().into_iter().filter(|name| &**name != DEFAULT_CLUSTER) {
         contexts.push(Context { name: name.to_string(), server: format!("https://{address}/clusters/{name}") });

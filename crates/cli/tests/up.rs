@@ -119,3 +119,24 @@ fn what_is_not_understood_is_a_usage_error() {
     }
     assert_eq!(fail(&["--help"]).status.code(), Some(0));
 }
+
+#[test]
+fn a_further_cluster_may_not_take_the_first_ones_context() {
+    let refused = fail(&["up", "--ephemeral", "--listen", "127.0.0.1:0", "--cluster", "switchboard"]);
+    assert_eq!(refused.status.code(), Some(64));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("context has this name"));
+}
+
+#[tokio::test]
+async fn a_server_that_listens_everywhere_is_reached_on_loopback() {
+    let mut child = switchboard(&["up", "--ephemeral", "--listen", "0.0.0.0:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let up = Up { child, kubeconfig: line.trim_end().to_string() };
+    let maps: Api<ConfigMap> = Api::default_namespaced(up.client("switchboard").await);
+    assert!(maps.list(&Default::default()).await.is_ok());
+}

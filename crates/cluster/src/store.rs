@@ -192,6 +192,11 @@ impl Store {
         self.shared().read().revision
     }
 
+    /// Why no write is taken any more, once the disk has failed.
+    pub fn refusal(&self) -> Option<WriteError> {
+        self.inner.shared.pending().refusal.clone().map(WriteError::from)
+    }
+
     /// The oldest revision that can be listed at or watched from.
     pub fn compacted(&self) -> u64 {
         self.shared().read().compacted

@@ -1,5 +1,6 @@
 //! The generated kubeconfig: one context per logical cluster, readable by its owner alone.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -77,9 +78,18 @@ pub fn write(path: &Path, certificates: &Certificates, contexts: &[Context]) -> 
     write_private(path, render(certificates, contexts).as_bytes()).map_err(failed)
 }
 
-/// kubectl drops comments when it edits the file, so the user's name is the mark.
+/// Everything in the file is ours: our user and no other, our contexts, and a cluster for each of them and no further one.
+/// kubectl drops comments when it edits the file, so names are the mark; what somebody added or merged in is not ours to lose.
 fn is_ours(text: &str) -> bool {
-    text.lines().any(|line| line.trim_start_matches(['-', ' ']) == format!("name: {USER}"))
+    let Ok(document) = switchboard_object::yaml::read(text) else { return false };
+    let config = document.value;
+    let entries = |list: &str| config[list].as_array().cloned().unwrap_or_default();
+    let names = |list: &str| {
+        entries(list).iter().filter_map(|e| e["name"].as_str().map(str::to_string)).collect::<BTreeSet<_>>()
+    };
+    names("users").iter().eq([USER])
+        && entries("contexts").iter().all(|c| c["context"]["user"] == USER && c["context"]["cluster"] == c["name"])
+        && names("contexts") == names("clusters")
 }
 
 /// A JSON string is a YAML string.

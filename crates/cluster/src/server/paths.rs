@@ -27,6 +27,10 @@ pub(super) fn answer(inner: &Inner, logical: &Logical, info: &Info, parts: &Part
     let registry = logical.registry();
     let segments: Vec<&str> = info.path.trim_matches('/').split('/').collect();
     match segments.as_slice() {
+        ["healthz" | "readyz"] | ["healthz" | "readyz", "etcd"] if inner.store.refusal().is_some() => {
+            let why = inner.store.refusal().map(|refusal| refusal.to_string()).unwrap_or_default();
+            Ok(Answer::text(500, format!("[-]etcd failed: {why}\n")))
+        }
         ["healthz" | "livez" | "readyz"] | ["healthz" | "livez" | "readyz", "ping" | "etcd"] => {
             Ok(Answer::text(200, "ok"))
         }

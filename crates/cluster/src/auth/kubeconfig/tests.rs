@@ -45,3 +45,21 @@ fn the_mode_of_a_readable_leftover_is_not_kept() {
     write(&path, &certificates(), &contexts()).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
+
+#[test]
+fn what_somebody_merged_into_the_file_is_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config");
+    write(&path, &certificates(), &contexts()).unwrap();
+    let ours = std::fs::read_to_string(&path).unwrap();
+    let merged = [
+        ours.replace("users:\n", "users:\n- name: alice\n  user:\n    token: precious\n"),
+        ours.replace("clusters:\n", "clusters:\n- cluster:\n    server: https://elsewhere\n  name: other\n"),
+    ];
+    for text in merged {
+        std::fs::write(&path, &text).unwrap();
+        let error = write(&path, &certificates(), &contexts()).unwrap_err();
+        assert!(matches!(error, KubeconfigError::Foreign { .. }), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}

@@ -373,6 +373,7 @@ async fn a_failing_disk_refuses_the_write_and_leaves_the_store_readable() {
     }
     assert_eq!((store.get(&key("kept")), store.get(&key("a")), store.revision()), (Some(kept), None, 2));
     assert!(disk.0.0.lock().unwrap().cut.is_some(), "what may have been written of it is cut off");
+    assert!(matches!(store.refusal(), Some(WriteError::ReadOnly { .. })), "health can say so");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
