@@ -1,6 +1,9 @@
 //! Requests nobody sends by accident: each gets a 4xx, and the server lives on.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -105,4 +108,32 @@ async fn large_answers_are_compressed_when_asked_for() {
     let response = cluster.service().oneshot(request).await.unwrap();
     assert_eq!(response.headers()["content-encoding"], "gzip");
     assert!(response.into_body().collect().await.unwrap().to_bytes().len() < 20_000);
+}
+
+/// Sends a body of `mebibytes` in frames; answers the code and how many mebibytes the server took.
+async fn pour(cluster: &Cluster, mebibytes: usize) -> (u16, usize) {
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counter = taken.clone();
+    let frames = futures::stream::iter((0..mebibytes).map(move |_| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Ok::<_, std::io::Error>(http_body::Frame::data(Bytes::from(vec![b' '; 1 << 20])))
+    }));
+    let request = Request::builder()
+        .method("POST")
+        .uri(CONFIG_MAPS)
+        .header("content-type", "application/json")
+        .extension(User::loopback())
+        .body(http_body_util::StreamBody::new(frames))
+        .unwrap();
+    let code = cluster.service().oneshot(request).await.unwrap().status().as_u16();
+    (code, taken.load(Ordering::Relaxed))
+}
+
+#[tokio::test]
+async fn a_client_that_writes_before_it_reads_sees_why_it_was_refused() {
+    let cluster = Cluster::ephemeral().await;
+    assert_eq!(pour(&cluster, 20).await, (413, 20), "what is sent is taken, so that the answer is read");
+    let (code, taken) = pour(&cluster, 1_000).await;
+    assert!(code == 413 && taken < 100, "{code} after {taken} MiB: a flood is not taken whole");
+    lives(&cluster).await;
 }

@@ -1,7 +1,9 @@
 //! The body of a request, bounded, and what it says.
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
+use std::pin::pin;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use http_body_util::BodyExt;
 use switchboard_object::Value;
 use switchboard_object::json;
 use switchboard_object::status::Status;
@@ -13,17 +15,37 @@ use super::protobuf;
 /// The largest body the server reads.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 
+/// How much more of a body that is too large is read and thrown away, so that a client which writes before it reads still gets
+/// to see why it was refused.
+const MAX_DRAINED_BYTES: usize = 32 * 1024 * 1024;
+
 /// Reads the whole body, or refuses it once it is too large.
 pub async fn read<B>(body: B) -> Result<Bytes, Status>
 where
     B: http_body::Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    match Limited::new(body, MAX_BODY_BYTES).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
-        Err(error) => Err(Status::bad_request(format!("could not read the request body: {error}"))),
+    let mut body = pin!(body);
+    let mut whole = BytesMut::with_capacity(body.size_hint().lower().min(MAX_BODY_BYTES as u64) as usize);
+    let mut drained = 0;
+    while let Some(frame) = body.as_mut().frame().await {
+        let frame = frame.map_err(|error| {
+            let error: Box<dyn std::error::Error + Send + Sync> = error.into();
+            Status::bad_request(format!("could not read the request body: {error}"))
+        })?;
+        let Ok(mut data) = frame.into_data() else { continue };
+        if drained == 0 && whole.len() + data.remaining() <= MAX_BODY_BYTES {
+            whole.put(data);
+            continue;
+        }
+        whole = BytesMut::new();
+        drained += data.remaining().max(1);
+        data.advance(data.remaining());
+        if drained > MAX_DRAINED_BYTES {
+            break;
+        }
     }
+    if drained > 0 { Err(too_large()) } else { Ok(whole.freeze()) }
 }
 
 /// 413 in upstream's words.
