@@ -132,20 +132,36 @@ impl Run<'_> {
             });
         }
         if step.open.is_some() || step.events.is_some() {
-            let response = self.send(step).await?;
-            if response.status() == 200 {
-                return self.watch(step, response).await;
-            }
-            let raw = Raw::read(response, self.target.patience).await?;
-            return self.finish(step, raw);
+            return match self.settled(step).await? {
+                Settled::Stream(response) => self.watch(step, response).await,
+                Settled::Whole(raw) => self.finish(step, raw),
+            };
         }
         let raw = if step.until.is_empty() {
-            let response = self.send(step).await?;
-            Raw::read(response, self.target.patience).await?
+            match self.settled(step).await? {
+                Settled::Stream(response) => Raw::read(response, self.target.patience).await?,
+                Settled::Whole(raw) => raw,
+            }
         } else {
             self.until(step, &step.until).await?
         };
         self.finish(step, raw)
+    }
+
+    /// The answer, asked for again as long as the server says that it is not ready for that resource.
+    async fn settled(&mut self, step: &Step) -> Result<Settled, RunError> {
+        let start = Instant::now();
+        loop {
+            let response = self.send(step).await?;
+            if response.status() == 200 {
+                return Ok(Settled::Stream(response));
+            }
+            let raw = Raw::read(response, self.target.patience).await?;
+            if !raw.is_passing() || start.elapsed() > self.target.patience {
+                return Ok(Settled::Whole(raw));
+            }
+            tokio::time::sleep(POLL_PAUSE).await;
+        }
     }
 
     fn finish(&mut self, step: &Step, raw: Raw) -> Result<Answer, RunError> {
@@ -309,6 +325,12 @@ impl Watch {
     }
 }
 
+enum Settled {
+    /// A 200 whose body is still to be read: an object, a list, or a watch.
+    Stream(Response<Body>),
+    Whole(Raw),
+}
+
 struct Raw {
     code: u16,
     content_type: Option<String>,
@@ -317,6 +339,18 @@ struct Raw {
 }
 
 impl Raw {
+    /// Whether a slow kube-apiserver is between two storages of one custom resource: the request was not carried out.
+    ///
+    /// It tears a storage down and builds the next one after a definition changed, and refuses requests that fall between.
+    fn is_passing(&self) -> bool {
+        let message = self.body["message"].as_str().unwrap_or_default();
+        match self.code {
+            429 => message == "storage is (re)initializing",
+            503 => message == "apiserver is shutting down",
+            _ => false,
+        }
+    }
+
     async fn read(response: Response<Body>, patience: Duration) -> Result<Raw, RunError> {
         let code = response.status().as_u16();
         let (content_type, warnings) = heads(&response);
