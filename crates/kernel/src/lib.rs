@@ -1,0 +1,20 @@
+//! The kernel: operators are functions from what they have read to what they want written.
+//!
+//! ```text
+//!  clusters ──watch──▶ cache ──view──▶ operator ──plan──▶ arbiter ──write──▶ clusters
+//!                        │     (reads are tracked)           │
+//!                        └──────────── journal ◀─────────────┘
+//! ```
+//!
+//! An [`operator::Operator`] decides; everything else is the kernel's. What a unit read is what wakes it again, so nobody
+//! declares a watch. The kernel never lets an operator touch a cluster, a clock or a file: those are the shell's.
+
+pub mod decision;
+pub mod moment;
+pub mod object;
+pub mod operator;
+pub mod place;
+pub mod plan;
+pub mod resource;
+pub mod state;
+pub mod view;

@@ -1,0 +1,249 @@
+//! What an operator is.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::place::Place;
+use crate::plan::Plan;
+use crate::resource::{Resource, Selection};
+use crate::view::{Outside, View};
+
+/// The name of an operator, unique in a process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OperatorName(pub Arc<str>);
+
+impl OperatorName {
+    /// An operator of that name.
+    pub fn new(name: &str) -> Self {
+        Self(Arc::from(name))
+    }
+}
+
+impl fmt::Display for OperatorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What an operator is woken for: one object, or the whole of its work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Unit {
+    /// All of the operator's work.
+    Whole,
+    /// The work for one object of the kind its units are declared over.
+    Object {
+        /// Its namespace; empty when the kind has none.
+        namespace: Arc<str>,
+        /// Its name.
+        name: Arc<str>,
+    },
+}
+
+impl Unit {
+    /// The unit of one object.
+    pub fn object(namespace: &str, name: &str) -> Self {
+        Self::Object { namespace: Arc::from(namespace), name: Arc::from(name) }
+    }
+
+    /// The namespace of its object; empty for none.
+    pub fn namespace(&self) -> &str {
+        match self {
+            Unit::Whole => "",
+            Unit::Object { namespace, .. } => namespace,
+        }
+    }
+
+    /// The name of its object; empty for the whole.
+    pub fn name(&self) -> &str {
+        match self {
+            Unit::Whole => "",
+            Unit::Object { name, .. } => name,
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unit::Whole => f.write_str("all"),
+            Unit::Object { namespace, name } if namespace.is_empty() => f.write_str(name),
+            Unit::Object { namespace, name } => write!(f, "{namespace}/{name}"),
+        }
+    }
+}
+
+/// A unit of an operator.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct UnitId {
+    /// Whose.
+    pub operator: OperatorName,
+    /// Which.
+    pub unit: Unit,
+}
+
+impl fmt::Display for UnitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.operator, self.unit)
+    }
+}
+
+/// How an operator's work is divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Units {
+    /// It is not: one unit is woken by everything that was read.
+    Whole,
+    /// One unit for each object selected; it is woken once more when its object is gone.
+    Each {
+        /// On which cluster.
+        place: Place,
+        /// Of which kind.
+        resource: Resource,
+        /// Which of them.
+        selection: Selection,
+    },
+}
+
+/// A kind that an operator reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Declared {
+    /// On which cluster.
+    pub place: Place,
+    /// Which kind.
+    pub resource: Resource,
+    /// Only in this namespace, when given.
+    pub namespace: Option<Arc<str>>,
+    /// Only this object, when given.
+    pub name: Option<Arc<str>>,
+}
+
+impl Declared {
+    /// Every object of a kind on the configuration cluster.
+    pub fn every(resource: &Resource) -> Self {
+        Self { place: Place::default(), resource: resource.clone(), namespace: None, name: None }
+    }
+
+    /// The same on another cluster.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+}
+
+/// The service account an operator writes as.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceAccount {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl ServiceAccount {
+    /// The user name to impersonate.
+    pub fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace, self.name)
+    }
+}
+
+/// What an operator says of itself before it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// What it may read. Reading anything else fails the run.
+    pub inputs: BTreeSet<Declared>,
+    /// What it may write. Anything else is refused by the arbiter.
+    pub outputs: BTreeSet<Declared>,
+    /// Whom it writes as; as the kernel itself when absent.
+    pub service_account: Option<ServiceAccount>,
+    /// How its work is divided.
+    pub units: Units,
+}
+
+/// Why a decision was not reached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// Something was read that is not known yet; the unit runs again when it is. Made by the view alone.
+    #[error("waits for {0} to be read")]
+    Parked(String),
+    /// The operator cannot go on. The message is shown to people: it names what failed, and holds no secret.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Stop {
+    /// The operator cannot go on.
+    pub fn failed(message: impl fmt::Display) -> Self {
+        Self::Failed(message.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Stop {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Failed(format!("an object has not the expected shape: {error}"))
+    }
+}
+
+/// A function from what it has read to what it wants written.
+///
+/// # Assumptions
+/// `decide` depends on its arguments alone: no clock, no randomness, no I/O, no memory of earlier calls.
+/// The probe finds operators that break this.
+pub trait Operator: Send + Sync + 'static {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Inputs, outputs, service account and units.
+    fn declaration(&self) -> Declaration;
+
+    /// What is to be written for a unit, given what is.
+    ///
+    /// # Errors
+    /// [`Stop`] when no decision is possible; the unit is tried again later.
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop>;
+}
+
+/// The second, narrow form: an operator that must reach outside Kubernetes.
+///
+/// What it asks and the answer it got are recorded, so that the decision can be replayed without the outside.
+pub trait Outward: Send + Sync + 'static {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Inputs, outputs, service account and units.
+    fn declaration(&self) -> Declaration;
+
+    /// Answers one question. May block; runs on a thread of its own.
+    ///
+    /// # Errors
+    /// A message for people, recorded as the answer.
+    fn reach(&self, request: &Value) -> Result<Value, String>;
+
+    /// As [`Operator::decide`], with a door to the outside.
+    ///
+    /// # Errors
+    /// [`Stop`] when no decision is possible.
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop>;
+}
+
+/// Makes an operator of one that reaches outside.
+pub struct Reaching<T>(pub T);
+
+impl<T: Outward> Operator for Reaching<T> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn declaration(&self) -> Declaration {
+        self.0.declaration()
+    }
+
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+        let reach = |request: &Value| self.0.reach(request);
+        self.0.decide(unit, view, &Outside::new(view, &reach))
+    }
+}

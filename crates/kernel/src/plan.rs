@@ -1,0 +1,256 @@
+//! What an operator wants written: mutations as data.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::place::Place;
+use crate::resource::Resource;
+
+/// What is to be written for one unit, and what the unit says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// In the order the operator named them; the arbiter brings them into the order they are carried out in.
+    pub mutations: Vec<Mutation>,
+    /// Where the unit stands once they are carried out.
+    #[serde(default)]
+    pub standing: Standing,
+    /// Run again after that time even if nothing changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Duration>,
+}
+
+/// Where a unit stands, in its own words. Words hold no secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Standing {
+    /// All is as it should be.
+    #[default]
+    Ready,
+    /// Something else must happen first; nobody needs to act.
+    Waiting(String),
+    /// A person must act.
+    Blocked(String),
+}
+
+/// One write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mutation {
+    /// On which cluster.
+    pub place: Place,
+    /// Of which kind.
+    pub resource: Resource,
+    /// Its namespace; empty when the kind has none.
+    pub namespace: String,
+    /// Its name; empty for a create that leaves the name to `generateName`.
+    pub name: String,
+    /// `status` or `scale`; absent for the object itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subresource: Option<String>,
+    /// What is done.
+    pub act: Act,
+    /// What must still hold.
+    #[serde(default)]
+    pub expect: Expect,
+    /// The field manager; the operator's name when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field_manager: Option<String>,
+}
+
+/// What is done to an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Act {
+    /// Make it.
+    Create(Value),
+    /// Replace it; the body carries the `resourceVersion` it was read at.
+    Update(Value),
+    /// Server-side apply.
+    Apply {
+        /// The fields wanted.
+        body: Value,
+        /// Take fields from other managers.
+        force: bool,
+    },
+    /// Change parts of it.
+    Patch {
+        /// How the body is read.
+        form: PatchForm,
+        /// The patch.
+        body: Value,
+    },
+    /// Remove it.
+    Delete {
+        /// `Background`, `Foreground` or `Orphan`; the kind's default when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        propagation: Option<String>,
+    },
+}
+
+/// How a patch is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PatchForm {
+    /// RFC 6902.
+    Json,
+    /// RFC 7396.
+    Merge,
+    /// Kubernetes' own.
+    Strategic,
+}
+
+/// What must still hold when a write is carried out; when it does not, the unit decides again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Expect {
+    /// The object is the one that was read, at the revision it was read at. Nothing when it was not read.
+    #[default]
+    Seen,
+    /// Nothing: the write is right whatever has happened since.
+    Anything,
+    /// Exactly this: what the arbiter makes of `Seen`.
+    Exactly {
+        /// The object's uid.
+        uid: String,
+        /// Its revision.
+        revision: u64,
+    },
+}
+
+impl Plan {
+    /// Nothing to write.
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// Adds a write.
+    pub fn push(&mut self, mutation: Mutation) -> &mut Self {
+        self.mutations.push(mutation);
+        self
+    }
+
+    /// Nothing more to do until something else happens: says what, and who does it.
+    #[must_use]
+    pub fn waiting(mut self, on: impl Into<String>) -> Self {
+        self.standing = Standing::Waiting(on.into());
+        self
+    }
+
+    /// Nothing more to do until a person acts: says how.
+    #[must_use]
+    pub fn blocked(mut self, needs: impl Into<String>) -> Self {
+        self.standing = Standing::Blocked(needs.into());
+        self
+    }
+
+    /// Runs the unit again after that time even if nothing changes.
+    #[must_use]
+    pub fn again_after(mut self, wait: Duration) -> Self {
+        self.again = Some(wait);
+        self
+    }
+}
+
+impl Mutation {
+    fn of(resource: &Resource, namespace: &str, name: &str, act: Act) -> Self {
+        Self {
+            place: Place::default(),
+            resource: resource.clone(),
+            namespace: namespace.to_string(),
+            name: name.to_string(),
+            subresource: None,
+            act,
+            expect: Expect::default(),
+            field_manager: None,
+        }
+    }
+
+    fn of_body(resource: &Resource, mut body: Value, act: impl FnOnce(Value) -> Act) -> Self {
+        let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
+        let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+        if let Value::Object(fields) = &mut body {
+            fields.entry("apiVersion").or_insert_with(|| resource.api_version().into());
+            fields.entry("kind").or_insert_with(|| resource.kind.as_ref().into());
+        }
+        Self::of(resource, &namespace, &name, act(body))
+    }
+
+    /// Makes an object; name and namespace are those of the body's metadata, `apiVersion` and `kind` may be left out.
+    pub fn create(resource: &Resource, body: Value) -> Self {
+        Self::of_body(resource, body, Act::Create)
+    }
+
+    /// Replaces an object that was read.
+    pub fn update(resource: &Resource, body: Value) -> Self {
+        Self::of_body(resource, body, Act::Update)
+    }
+
+    /// Server-side apply of the fields wanted. Fields of others are conflicts unless [`Mutation::forced`].
+    pub fn apply(resource: &Resource, body: Value) -> Self {
+        Self::of_body(resource, body, |body| Act::Apply { body, force: false })
+    }
+
+    /// Changes parts of an object.
+    pub fn patch(resource: &Resource, namespace: &str, name: &str, form: PatchForm, body: Value) -> Self {
+        Self::of(resource, namespace, name, Act::Patch { form, body })
+    }
+
+    /// Removes an object.
+    pub fn delete(resource: &Resource, namespace: &str, name: &str) -> Self {
+        Self::of(resource, namespace, name, Act::Delete { propagation: None })
+    }
+
+    /// On another cluster.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
+    /// The status of the object instead of the object.
+    #[must_use]
+    pub fn status(self) -> Self {
+        Self { subresource: Some("status".to_string()), ..self }
+    }
+
+    /// Takes fields from other managers.
+    #[must_use]
+    pub fn forced(mut self) -> Self {
+        if let Act::Apply { force, .. } = &mut self.act {
+            *force = true;
+        }
+        self
+    }
+
+    /// Whatever has happened since the object was read.
+    #[must_use]
+    pub fn regardless(self) -> Self {
+        Self { expect: Expect::Anything, ..self }
+    }
+
+    /// What it does, as one word.
+    pub fn verb(&self) -> &'static str {
+        match self.act {
+            Act::Create(_) => "create",
+            Act::Update(_) => "update",
+            Act::Apply { .. } => "apply",
+            Act::Patch { .. } => "patch",
+            Act::Delete { .. } => "delete",
+        }
+    }
+}
+
+/// `apply configmaps/shop/web`, `update plugs.example.com/shop/web status`.
+impl fmt::Display for Mutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/", self.verb(), self.resource)?;
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", self.namespace)?;
+        }
+        f.write_str(if self.name.is_empty() { "?" } else { &self.name })?;
+        self.subresource.as_ref().map_or(Ok(()), |s| write!(f, " {s}"))
+    }
+}

@@ -1,0 +1,218 @@
+//! An immutable picture of the clusters, whose reading is tracked.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchboard_object::selector::LabelSelector;
+
+use crate::moment::Moment;
+use crate::object::Object;
+use crate::operator::{Declared, Stop};
+use crate::place::{ClusterName, Place, Topology};
+use crate::resource::{ObjectKey, Query, Resource, Selection, TableKey};
+
+/// What a view is a view of: the cache at one moment, or what was recorded of a decision.
+pub trait Picture: Send + Sync {
+    /// The object, or its absence; `None` when the kind is not known yet.
+    fn get(&self, key: &ObjectKey) -> Option<Option<Object>>;
+
+    /// The objects selected, by namespace and name; `None` when the kind is not known yet.
+    fn list(&self, query: &Query, selector: &LabelSelector) -> Option<Vec<Object>>;
+
+    /// The newest revision of a cluster that the picture holds.
+    fn revision(&self, cluster: &ClusterName) -> u64;
+
+    /// A recorded answer from outside; `None` outside of a replay.
+    fn answer(&self, _request: &Value) -> Option<Result<Value, String>> {
+        None
+    }
+}
+
+/// What a run read: the set that wakes the unit again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reads {
+    /// Objects asked for by name, with the revision found; `None` for a miss.
+    pub gets: BTreeMap<ObjectKey, Option<u64>>,
+    /// Lists made, with what they held: namespace, name, revision.
+    pub lists: BTreeMap<Query, Vec<Listed>>,
+    /// Kinds that were not known yet: the run is parked until they are.
+    pub missing: BTreeSet<TableKey>,
+    /// Questions to the outside, in order, with their answers.
+    pub asked: Vec<Asked>,
+}
+
+/// One object of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Its namespace; empty when the kind has none.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its revision.
+    pub revision: u64,
+}
+
+/// A question to the outside and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// What was asked.
+    pub request: Value,
+    /// What was answered.
+    pub answer: Result<Value, String>,
+}
+
+/// A picture of the clusters as one run sees it.
+///
+/// # Guarantees
+/// - Nothing read through it changes while it lives. // test: guarantees_a_view_does_not_change
+/// - Every object, list and absence that was read is in its [`Reads`]. // test: guarantees_every_read_is_tracked
+pub struct View {
+    picture: Arc<dyn Picture>,
+    topology: Arc<Topology>,
+    inputs: Arc<BTreeSet<Declared>>,
+    now: Moment,
+    reads: RefCell<Reads>,
+}
+
+impl View {
+    /// A view of a picture, for an operator with these inputs.
+    pub fn new(
+        picture: Arc<dyn Picture>,
+        topology: Arc<Topology>,
+        inputs: Arc<BTreeSet<Declared>>,
+        now: Moment,
+    ) -> Self {
+        Self { picture, topology, inputs, now, reads: RefCell::default() }
+    }
+
+    /// The time of the decision.
+    pub fn now(&self) -> jiff::Timestamp {
+        self.now.timestamp()
+    }
+
+    /// One object of the configuration cluster. `namespace` is empty for kinds without.
+    ///
+    /// # Errors
+    /// [`Stop::Parked`] when the kind is not known yet, [`Stop::Failed`] when it is not among the operator's inputs.
+    pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
+        self.at(Place::default()).get(resource, namespace, name)
+    }
+
+    /// Objects of the configuration cluster, by namespace and name.
+    ///
+    /// # Errors
+    /// As [`View::get`], and [`Stop::Failed`] when the label selector cannot be read.
+    pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, Stop> {
+        self.at(Place::default()).list(resource, selection)
+    }
+
+    /// The same reads on another cluster.
+    pub fn at(&self, place: Place) -> At<'_> {
+        At { view: self, place }
+    }
+
+    /// What was read so far.
+    pub fn reads(&self) -> Reads {
+        self.reads.borrow().clone()
+    }
+
+    /// What was read.
+    pub fn into_reads(self) -> Reads {
+        self.reads.into_inner()
+    }
+
+    fn park(&self, table: &TableKey) -> Stop {
+        self.reads.borrow_mut().missing.insert(table.clone());
+        Stop::Parked(table.resource.to_string())
+    }
+}
+
+/// A view of one of the three clusters.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    view: &'a View,
+    place: Place,
+}
+
+impl At<'_> {
+    /// As [`View::get`].
+    ///
+    /// # Errors
+    /// As [`View::get`].
+    pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
+        let table = self.table(resource);
+        self.check(resource, Some(namespace).filter(|n| !n.is_empty()), Some(name))?;
+        let key = ObjectKey { table, namespace: Arc::from(namespace), name: Arc::from(name) };
+        let Some(found) = self.view.picture.get(&key) else { return Err(self.view.park(&key.table)) };
+        self.view.reads.borrow_mut().gets.insert(key, found.as_ref().map(|object| object.revision));
+        Ok(found)
+    }
+
+    /// As [`View::list`].
+    ///
+    /// # Errors
+    /// As [`View::list`].
+    pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, Stop> {
+        self.check(resource, selection.namespace.as_deref(), None)?;
+        let selector = selection
+            .selector()
+            .map_err(|error| Stop::Failed(format!("the label selector `{}` is wrong: {error}", selection.labels)))?;
+        let query = Query { table: self.table(resource), selection: selection.clone() };
+        let Some(found) = self.view.picture.list(&query, &selector) else { return Err(self.view.park(&query.table)) };
+        let listed = |object: &Object| Listed {
+            namespace: object.key.namespace.clone(),
+            name: object.key.name.clone(),
+            revision: object.revision,
+        };
+        self.view.reads.borrow_mut().lists.insert(query, found.iter().map(listed).collect());
+        Ok(found)
+    }
+
+    fn table(&self, resource: &Resource) -> TableKey {
+        TableKey { cluster: self.view.topology.cluster(self.place).clone(), resource: Arc::new(resource.clone()) }
+    }
+
+    fn check(&self, resource: &Resource, namespace: Option<&str>, name: Option<&str>) -> Result<(), Stop> {
+        let covered = self.view.inputs.iter().any(|input| {
+            input.place == self.place
+                && input.resource == *resource
+                && input.namespace.as_deref().is_none_or(|n| Some(n) == namespace)
+                && input.name.as_deref().is_none_or(|n| Some(n) == name)
+        });
+        if covered {
+            return Ok(());
+        }
+        Err(Stop::Failed(format!(
+            "{resource} of the {} cluster is not among the operator's declared inputs",
+            self.place
+        )))
+    }
+}
+
+/// The door to the outside: what is asked and answered through it is recorded.
+pub struct Outside<'a> {
+    view: &'a View,
+    reach: &'a dyn Fn(&Value) -> Result<Value, String>,
+}
+
+impl<'a> Outside<'a> {
+    pub(crate) fn new(view: &'a View, reach: &'a dyn Fn(&Value) -> Result<Value, String>) -> Self {
+        Self { view, reach }
+    }
+
+    /// Asks; in a replay the recorded answer is given again.
+    ///
+    /// # Errors
+    /// What the outside said when it did not answer.
+    pub fn ask(&self, request: Value) -> Result<Value, String> {
+        let answer = match self.view.picture.answer(&request) {
+            Some(recorded) => recorded,
+            None => (self.reach)(&request),
+        };
+        self.view.reads.borrow_mut().asked.push(Asked { request, answer: answer.clone() });
+        answer
+    }
+}
