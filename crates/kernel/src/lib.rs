@@ -10,11 +10,13 @@
 //! declares a watch. The kernel never lets an operator touch a cluster, a clock or a file: those are the shell's.
 
 pub mod decision;
+pub mod limits;
 pub mod moment;
 pub mod object;
 pub mod operator;
 pub mod place;
 pub mod plan;
 pub mod resource;
+pub mod scheduler;
 pub mod state;
 pub mod view;

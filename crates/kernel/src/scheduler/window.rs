@@ -1,0 +1,66 @@
+//! A sliding window: how much was spent lately.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::moment::Moment;
+
+/// Into how many slots a window is divided; what bounds its memory.
+const SLOTS: u64 = 100;
+
+/// Counts what was spent within the last so-and-so-long.
+///
+/// What is spent in a slot counts as spent at its end, so a window is never overdrawn, whichever one looks at;
+/// room comes back at most one slot, a hundredth of the window, late.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    length: Duration,
+    spent: VecDeque<(Moment, usize)>,
+}
+
+impl Window {
+    pub(super) fn new(length: Duration) -> Self {
+        Self { length, spent: VecDeque::new() }
+    }
+
+    /// How much of `limit` is left.
+    pub(super) fn left(&self, now: Moment, limit: usize) -> usize {
+        let used: usize =
+            self.spent.iter().filter(|(end, _)| end.after(self.length) > now).map(|(_, count)| count).sum();
+        limit.saturating_sub(used)
+    }
+
+    pub(super) fn spend(&mut self, now: Moment, count: usize) {
+        while self.spent.front().is_some_and(|(end, _)| end.after(self.length) <= now) {
+            self.spent.pop_front();
+        }
+        if count == 0 {
+            return;
+        }
+        let slot_ms = self.slot_ms();
+        let end = Moment((now.0 / slot_ms).saturating_add(1).saturating_mul(slot_ms));
+        match self.spent.back_mut() {
+            Some((last, spent)) if *last == end => *spent += count,
+            _ => self.spent.push_back((end, count)),
+        }
+    }
+
+    /// From when on `wanted` of `limit` are left if nothing more is spent; `None` when that is more than the limit.
+    pub(super) fn when(&self, wanted: usize, limit: usize) -> Option<Moment> {
+        let mut used: usize = self.spent.iter().map(|(_, count)| count).sum();
+        let most = limit.checked_sub(wanted)?;
+        let mut opens = Moment::default();
+        for (end, count) in &self.spent {
+            if used <= most {
+                break;
+            }
+            used -= count;
+            opens = end.after(self.length);
+        }
+        Some(opens)
+    }
+
+    fn slot_ms(&self) -> u64 {
+        u64::try_from(self.length.as_millis()).unwrap_or(u64::MAX).div_ceil(SLOTS).max(1)
+    }
+}
