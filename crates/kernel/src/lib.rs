@@ -9,6 +9,7 @@
 //! An [`operator::Operator`] decides; everything else is the kernel's. What a unit read is what wakes it again, so nobody
 //! declares a watch. The kernel never lets an operator touch a cluster, a clock or a file: those are the shell's.
 
+pub mod cache;
 pub mod decision;
 pub mod limits;
 pub mod moment;
@@ -20,3 +21,4 @@ pub mod resource;
 pub mod scheduler;
 pub mod state;
 pub mod view;
+pub mod wake;
