@@ -17,6 +17,7 @@ pub mod object;
 pub mod operator;
 pub mod place;
 pub mod plan;
+pub mod redact;
 pub mod resource;
 pub mod scheduler;
 pub mod state;

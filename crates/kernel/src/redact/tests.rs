@@ -1,0 +1,133 @@
+#![allow(clippy::unwrap_used)]
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::resource::Resource;
+
+const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+
+fn secret(key: &str, value: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {key: STANDARD.encode(value)}})
+}
+
+#[test]
+fn values_of_a_secret_are_masked_and_keys_stay() {
+    let mut object = secret("password", "hunter2");
+    object["stringData"] = json!({"user": "root"});
+    let masked = redact(&object);
+    assert_eq!(masked["data"], json!({"password": HIDDEN}));
+    assert_eq!(masked["stringData"], json!({"user": HIDDEN}));
+    assert_eq!(masked["metadata"], object["metadata"]);
+}
+
+#[test]
+fn other_kinds_are_left_alone() {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
+    assert_eq!(redact(&map), map);
+    let foreign = json!({"apiVersion": "example.com/v1", "kind": "Secret", "data": {"a": "b"}});
+    assert_eq!(redact(&foreign), foreign);
+}
+
+#[test]
+fn lists_and_carried_manifests_are_masked() {
+    let typed = json!({"kind": "SecretList", "items": [{"metadata": {}, "data": {"a": "b"}}]});
+    assert_eq!(redact(&typed)["items"][0]["data"]["a"], HIDDEN);
+    let list = json!({"kind": "List", "items": [secret("a", "b")]});
+    assert_eq!(redact(&list)["items"][0]["data"]["a"], HIDDEN);
+    let carrier = json!({"kind": "Work", "spec": {"manifests": [secret("a", "b")]}});
+    assert_eq!(redact(&carrier)["spec"]["manifests"][0]["data"]["a"], HIDDEN);
+}
+
+#[test]
+fn the_last_applied_annotation_is_masked() {
+    let mut object = secret("password", "hunter2");
+    object["metadata"]["annotations"] = json!({LAST_APPLIED: secret("password", "hunter2").to_string()});
+    let text = redact(&object).to_string();
+    assert!(!text.contains(&STANDARD.encode("hunter2")), "{text}");
+    assert!(text.contains(LAST_APPLIED));
+    object["metadata"]["annotations"][LAST_APPLIED] = "{not json".into();
+    assert_eq!(redact(&object)["metadata"]["annotations"][LAST_APPLIED], HIDDEN);
+}
+
+#[test]
+fn odd_values_are_masked_whole() {
+    let object = json!({"kind": "Secret", "data": "hunter2", "stringData": {"a": {"b": "hunter2"}, "gone": null}});
+    let masked = redact(&object);
+    assert_eq!(masked["data"], HIDDEN);
+    assert_eq!(masked["stringData"], json!({"a": HIDDEN, "gone": null}));
+}
+
+#[test]
+fn patches_of_secrets_are_masked_by_the_kind_they_are_for() {
+    let merge = Mutation::patch(&SECRETS, "shop", "db", PatchForm::Merge, json!({"data": {"a": "aHVudGVyMg=="}}));
+    assert_eq!(
+        redact_mutation(&merge).act,
+        Act::Patch { form: PatchForm::Merge, body: json!({"data": {"a": HIDDEN}}) }
+    );
+    let operations = json!([
+        {"op": "replace", "path": "/data/a", "value": "aHVudGVyMg=="},
+        {"op": "add", "path": "/metadata/labels/app", "value": "web"},
+        {"op": "replace", "path": "", "value": {"data": {"a": "aHVudGVyMg=="}}},
+    ]);
+    let masked = redact_mutation(&Mutation::patch(&SECRETS, "shop", "db", PatchForm::Json, operations));
+    let Act::Patch { body, .. } = masked.act else { panic!() };
+    assert!(!body.to_string().contains("aHVudGVyMg"), "{body}");
+    assert_eq!(body[1]["value"], "web");
+}
+
+#[test]
+fn known_values_are_found_wherever_they_are() {
+    let secrets =
+        Secrets::from([&secret("password", "hunter2\n"), &json!({"kind": "ConfigMap", "data": {"a": "public"}})]);
+    assert_eq!(secrets.scrub("login root:hunter2 failed"), format!("login root:{HIDDEN} failed"));
+    assert_eq!(secrets.scrub(&format!("b64 {}", STANDARD.encode("hunter2\n"))), format!("b64 {HIDDEN}"));
+    assert_eq!(secrets.scrub("public"), "public");
+    let value = secrets.scrub_value(&json!({"hunter2": ["x hunter2 y", 1, null]}));
+    assert_eq!(value, json!({HIDDEN: [format!("x {HIDDEN} y"), 1, null]}));
+    assert!(!format!("{secrets:?}").contains("hunter2"));
+}
+
+#[test]
+fn numbers_that_are_secrets_are_masked() {
+    let secrets = Secrets::from([&secret("pin", "12345678")]);
+    assert_eq!(secrets.scrub_value(&json!({"pin": 12345678, "port": 80})), json!({"pin": HIDDEN, "port": 80}));
+}
+
+#[test]
+fn overlapping_values_leave_no_end() {
+    let secrets = Secrets::from([&secret("a", "abcdefgh"), &secret("b", "efghijkl"), &secret("c", "abcdefghij")]);
+    assert_eq!(secrets.scrub("<abcdefghijkl>"), format!("<{HIDDEN}>"));
+    assert_eq!(secrets.scrub("abcdefgh efghijkl"), format!("{HIDDEN} {HIDDEN}"));
+}
+
+#[test]
+fn short_and_public_values_are_no_secrets() {
+    let mut token = secret("token", "eyJhbGciOi.long");
+    token["type"] = "kubernetes.io/service-account-token".into();
+    token["data"]["namespace"] = STANDARD.encode("default").into();
+    let secrets = Secrets::from([&token, &secret("user", "root")]);
+    assert_eq!(secrets.scrub("root in default with eyJhbGciOi.long"), format!("root in default with {HIDDEN}"));
+}
+
+proptest! {
+    #[test]
+    fn no_value_survives(values in prop::collection::vec("[a-cé]{6,9}", 1..6), text in "[a-cé ]{0,40}", at in 0usize..6) {
+        let objects: Vec<Value> = values.iter().map(|v| secret("k", v)).collect();
+        let secrets = Secrets::from(&objects);
+        let text = format!("{text}{}{text}", values[at % values.len()]);
+        let clean = secrets.scrub(&text);
+        for value in &values {
+            prop_assert!(!clean.contains(value.as_str()), "{clean} holds {value}");
+        }
+        prop_assert!(clean.contains(HIDDEN));
+    }
+
+    #[test]
+    fn text_without_secrets_stays(text in "\\PC{0,60}") {
+        prop_assert_eq!(Secrets::from([&secret("k", "hunter2-not-in-text-ever")]).scrub(&text), text);
+    }
+}
