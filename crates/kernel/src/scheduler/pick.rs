@@ -13,7 +13,9 @@ use super::unit::Entry;
 impl Scheduler {
     /// When [`Scheduler::start`] next gives something, if nothing else happens; a moment that has passed when it would now.
     pub fn next(&self) -> Option<Moment> {
-        let mut moments: Vec<_> = self.operators.values().filter_map(|line| self.opens(line)).collect();
+        // What was open in the past may be shut by now: one that waits for memory longer came in between.
+        let opens = self.operators.values().filter_map(|line| self.opens(line));
+        let mut moments: Vec<_> = opens.map(|at| at.max(self.now)).collect();
         moments.sort_unstable();
         moments.dedup();
         // Beside the first, others are looked at only when memory is short.
