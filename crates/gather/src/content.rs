@@ -3,6 +3,8 @@
 use serde_json::Value;
 use switchboard_object::yaml;
 
+use crate::kinds::kind_of;
+
 /// What is wrong with a file, and on which line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
@@ -10,18 +12,31 @@ pub(crate) struct Wrong {
     pub message: String,
 }
 
+/// An object of a file, and where it stands there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub value: Value,
+    /// The first line of its document.
+    pub line: usize,
+    /// Which item of the document's list it is, counted from nought.
+    pub item: Option<usize>,
+}
+
 /// The objects of a file of one or more YAML documents: singles, and lists taken apart.
 ///
 /// Empty documents are nothing; a document that is no object is what is wrong.
-pub(crate) fn objects(text: &str) -> Result<Vec<Value>, Wrong> {
+pub(crate) fn objects(text: &str) -> Result<Vec<Found>, Wrong> {
     let documents = yaml::read_all(text).map_err(|error| Wrong { line: Some(error.line), message: error.problem })?;
     let mut found = Vec::new();
     for document in documents {
         let (document, line) = (document.value, document.line);
         match document {
             Value::Null => {}
-            Value::Object(_) if is_list(&document) => found.extend(items(document)),
-            Value::Object(_) => found.push(document),
+            Value::Object(_) if is_list(&document) => {
+                let items = items(document).into_iter().enumerate();
+                found.extend(items.map(|(item, value)| Found { value, line, item: Some(item) }));
+            }
+            Value::Object(_) => found.push(Found { value: document, line, item: None }),
             other => {
                 let message = format!("expected an object, found {}", type_name(&other));
                 return Err(Wrong { line: Some(line), message });
@@ -29,6 +44,31 @@ pub(crate) fn objects(text: &str) -> Result<Vec<Value>, Wrong> {
         }
     }
     Ok(found)
+}
+
+/// What an object lacks that has to have a kind and a name.
+pub(crate) fn lack(value: &Value) -> Option<String> {
+    let named = || value.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    match value {
+        Value::Object(_) if kind_of(value).is_none() => Some("an object without apiVersion and kind".into()),
+        Value::Object(_) if !named() => Some("an object without metadata.name".into()),
+        Value::Object(_) => None,
+        other => Some(format!("expected an object, found {}", type_name(other))),
+    }
+}
+
+/// Says of bad objects where they stand. The text is looked through again, once, and only when there are any.
+pub(crate) fn locate(text: &str, bad: Vec<(Found, String)>) -> Vec<Wrong> {
+    let lists = if bad.iter().any(|(found, _)| found.item.is_some()) { yaml::item_lines(text) } else { Vec::new() };
+    let locate = |(found, what): (Found, String)| match found.item {
+        None => Wrong { line: Some(found.line), message: what },
+        Some(item) => {
+            let list = lists.iter().find(|list| list.document == found.line);
+            let line = list.and_then(|list| list.items.get(item)).copied();
+            Wrong { line: Some(line.unwrap_or(found.line)), message: format!("item {}: {what}", item + 1) }
+        }
+    };
+    bad.into_iter().map(locate).collect()
 }
 
 fn is_list(document: &Value) -> bool {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use switchboard_object::kind::GroupVersionKind;
 
-use crate::content::{self, Wrong};
+use crate::content::{self, Found, Wrong};
 use crate::kinds::{Kinds, kind_of};
 use crate::layout::{Hint, Place, place};
 use crate::source::{Entry, Passed, SourceError, walk};
@@ -84,6 +84,7 @@ pub struct Progress {
 ///
 /// # Guarantees
 /// - A file that cannot be read is a problem and does not hide the rest. // test: a_bad_file_is_named_and_the_rest_is_read
+/// - Of a damaged archive what stands before the damage is read.         // test: of_a_cut_archive_the_whole_part_is_read
 /// - Of an object that stands in several files, the newest is kept.      // test: the_newest_of_several_is_kept
 ///
 /// # Errors
@@ -91,17 +92,26 @@ pub struct Progress {
 pub fn read(path: &Path, mut progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
     let mut reader = Reader::default();
     let mut problems = Vec::new();
-    walk(
+    let walked = walk(
         path,
         |entry| {
             let result = reader.file(entry);
             progress(reader.progress);
             result
         },
-        |Passed::Refused { path, why }| {
-            problems.push(Problem { file: path, line: None, message: format!("passed over: {why}") });
+        |Passed { path, why }| {
+            problems.push(Problem { file: path, line: None, message: format!("passed over: {why}") })
         },
-    )?;
+    );
+    match walked {
+        Ok(()) => {}
+        // What stands before the damage is whole.
+        Err(SourceError::Archive { path, entry, source }) if reader.progress.files > 0 => {
+            let message = format!("damaged behind entry {entry}, what stands before it is served: {source}");
+            problems.push(Problem { file: path.display().to_string(), line: None, message });
+        }
+        Err(error) => return Err(error),
+    }
     let mut dump = reader.finish();
     dump.problems.extend(problems);
     Ok(dump)
@@ -149,12 +159,9 @@ impl Reader {
         }
         let mut bytes = Vec::new();
         entry.content.take(MAX_OBJECT_FILE_BYTES).read_to_end(&mut bytes)?;
-        let read = match std::str::from_utf8(&bytes) {
-            Ok(text) => content::objects(text),
-            Err(error) => Err(not_text(&bytes, error)),
-        };
-        match (read, &hint) {
-            (Ok(objects), _) => self.keep(&entry.path, objects, hint),
+        let text = std::str::from_utf8(&bytes).map_err(|error| not_text(&bytes, error));
+        match (text.and_then(|text| Ok((text, content::objects(text)?))), &hint) {
+            (Ok((text, objects)), _) => self.keep(&entry.path, text, objects, hint),
             (Err(wrong), Some(_)) => self.problem(&entry.path, wrong),
             // Elsewhere in a dump there is much that is no object and need not be.
             (Err(_), None) => {}
@@ -162,21 +169,19 @@ impl Reader {
         Ok(())
     }
 
-    fn keep(&mut self, file: &str, objects: Vec<Value>, hint: Option<Hint>) {
+    fn keep(&mut self, file: &str, text: &str, objects: Vec<Found>, hint: Option<Hint>) {
+        let mut bad = Vec::new();
         for object in objects {
-            let named = object.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|n| !n.is_empty());
-            let wrong = match (kind_of(&object), named) {
-                (Some(_), true) => {
+            match content::lack(&object.value) {
+                None => {
                     self.progress.objects += 1;
-                    self.found.push((object, hint.clone()));
-                    continue;
+                    self.found.push((object.value, hint.clone()));
                 }
-                (None, _) => "an object without apiVersion and kind",
-                (Some(_), false) => "an object without metadata.name",
-            };
-            if hint.is_some() {
-                self.problem(file, Wrong { line: None, message: wrong.into() });
+                Some(what) => bad.push((object, what)),
             }
+        }
+        if hint.is_some() {
+            content::locate(text, bad).into_iter().for_each(|wrong| self.problem(file, wrong));
         }
     }
 

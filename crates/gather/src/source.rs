@@ -64,10 +64,16 @@ pub(crate) struct Entry<'a> {
     pub content: &'a mut dyn Read,
 }
 
-/// What became of one file.
-pub(crate) enum Passed {
-    /// Not a regular file, or one whose name points outside.
-    Refused { path: String, why: &'static str },
+/// A file that is not read, such as one that is no regular file, or whose name points outside.
+pub(crate) struct Passed {
+    pub path: String,
+    pub why: String,
+}
+
+impl Passed {
+    fn over(path: impl Into<String>, why: impl ToString) -> Self {
+        Self { path: path.into(), why: why.to_string() }
+    }
 }
 
 /// Calls `file` for every regular file, in a stable order for directories; `refused` for what is passed over.
@@ -88,31 +94,56 @@ fn directory(
     let mut waiting = vec![(root.to_path_buf(), 0)];
     let (mut files, mut bytes) = (0, 0);
     while let Some((folder, depth)) = waiting.pop() {
-        let mut entries: Vec<_> = fs::read_dir(&folder)
-            .and_then(|entries| entries.collect::<io::Result<Vec<_>>>())
-            .map_err(|source| SourceError::List { path: folder.clone(), source })?;
+        let listed = fs::read_dir(&folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+        let mut entries = match listed {
+            Ok(entries) => entries,
+            Err(source) if folder == root => return Err(SourceError::List { path: folder, source }),
+            Err(error) => {
+                refused(Passed::over(shown(root, &folder), format_args!("the folder cannot be listed: {error}")));
+                continue;
+            }
+        };
         // Folders are taken from the end of the list, so the last one comes first.
         entries.sort_by_key(|e| std::cmp::Reverse(e.file_name()));
         for entry in entries {
             let path = entry.path();
-            let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            let kind = entry.file_type().map_err(|source| SourceError::List { path: path.clone(), source })?;
-            if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
+            let shown = shown(root, &path);
+            let kind = entry.file_type();
+            let is_dir = kind.as_ref().is_ok_and(fs::FileType::is_dir);
+            if is_dir && depth < MAX_FOLDER_DEPTH {
                 waiting.push((path, depth + 1));
-            } else if kind.is_file() {
-                let mut content =
-                    File::open(&path).map_err(|source| SourceError::Open { path: path.clone(), source })?;
-                let length = content.metadata().map_or(0, |m| m.len());
-                bounded(root, &mut files, &mut bytes, length)?;
-                let entry = Entry { path: shown, bytes: length, content: &mut content };
-                file(entry).map_err(|source| SourceError::Open { path: path.clone(), source })?;
-            } else {
-                let why = if kind.is_dir() { "the folder is too deep" } else { "it is not a regular file" };
-                refused(Passed::Refused { path: shown, why });
+            } else if is_dir {
+                refused(Passed::over(shown, "the folder is too deep"));
+            } else if !kind.is_ok_and(|kind| kind.is_file()) {
+                refused(Passed::over(shown, "it is not a regular file"));
+            } else if let Err(error) = open_file(root, &path, &shown, (&mut files, &mut bytes), file)? {
+                refused(Passed::over(shown, error));
             }
         }
     }
     Ok(())
+}
+
+/// Hands one file over. The outer error ends the reading, the inner one is of this file alone.
+fn open_file(
+    root: &Path,
+    path: &Path,
+    shown: &str,
+    (files, bytes): (&mut usize, &mut u64),
+    file: &mut impl FnMut(Entry<'_>) -> io::Result<()>,
+) -> Result<io::Result<()>, SourceError> {
+    let mut content = match File::open(path) {
+        Ok(content) => content,
+        Err(error) => return Ok(Err(error)),
+    };
+    let length = content.metadata().map_or(0, |m| m.len());
+    bounded(root, files, bytes, length)?;
+    Ok(file(Entry { path: shown.into(), bytes: length, content: &mut content }))
+}
+
+/// A path as it is called inside the dump.
+fn shown(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
 fn archive(
@@ -138,19 +169,41 @@ fn archive(
         }
         let shown = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if !kind.is_file() {
-            refused(Passed::Refused { path: shown, why: "it is not a regular file" });
+            refused(Passed::over(shown, "it is not a regular file"));
             continue;
         }
         if !stays_inside(Path::new(&shown)) {
-            refused(Passed::Refused { path: shown, why: "its name points outside the archive" });
+            refused(Passed::over(shown, "its name points outside the archive"));
             continue;
         }
         let length = entry.size();
         bounded(path, &mut files, &mut bytes, length)?;
-        let path = shown.trim_start_matches("./").to_string();
-        file(Entry { path, bytes: length, content: &mut entry }).map_err(broken(number))?;
+        let shown = shown.trim_start_matches("./");
+        let mut content = Whole { content: &mut entry, left: length };
+        let read = file(Entry { path: shown.into(), bytes: length, content: &mut content });
+        if let Err(source) = read {
+            refused(Passed::over(shown, format_args!("the archive ends inside it: {source}")));
+            return Err(broken(number)(source));
+        }
     }
     Ok(())
+}
+
+/// A file of an archive. The tar reader takes the end of the archive for the end of the file; half a file is none.
+struct Whole<'a> {
+    content: &'a mut dyn Read,
+    left: u64,
+}
+
+impl Read for Whole<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(buffer)?;
+        self.left = self.left.saturating_sub(count as u64);
+        if count == 0 && self.left > 0 && !buffer.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(count)
+    }
 }
 
 fn stays_inside(name: &Path) -> bool {

@@ -196,11 +196,57 @@ fn what_is_no_archive_is_said_so() {
 }
 
 #[test]
-fn a_cut_archive_is_said_so() {
+fn of_a_cut_archive_the_whole_part_is_read() {
+    let long = format!("{POD}# {}\n", "x".repeat(3_000));
+    let gzipped = archive(&[
+        ("namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD),
+        ("namespaces/shop/pods/long/long.yaml", tar::EntryType::Regular, &long),
+    ]);
+    let mut tar = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(gzipped.reopen().unwrap()), &mut tar).unwrap();
+    // The second file's header begins at 1024, its content at 1536.
+    for (cut, inside) in [(1_100, false), (1_700, true), (3_000, true)] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&tar[..cut]).unwrap();
+        let dump = read_all(file.path());
+        assert_eq!(keys(&dump), ["pods/shop/web"], "cut at {cut}");
+        let archive = file.path().display().to_string();
+        let named: Vec<_> = dump.problems.iter().map(|p| p.file.as_str()).collect();
+        let expected = ["namespaces/shop/pods/long/long.yaml", &archive];
+        assert_eq!(named, &expected[usize::from(!inside)..], "cut at {cut}");
+    }
+}
+
+#[test]
+fn an_archive_with_nothing_whole_is_said_so() {
     let file = archive(&[("namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD)]);
     let bytes = fs::read(file.path()).unwrap();
-    fs::write(file.path(), &bytes[..bytes.len() / 2]).unwrap();
+    fs::write(file.path(), &bytes[..bytes.len() / 4]).unwrap();
     assert!(matches!(read(file.path(), |_| {}), Err(SourceError::Archive { .. })));
+}
+
+#[test]
+fn a_bad_item_of_a_list_is_named_with_its_line() {
+    let list = "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n- metadata:\n    labels: {}\n- 3\n";
+    let generic =
+        "\n{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n{\"metadata\": {\"name\": \"x\"}}\n]}\n";
+    let folder = folder(&[
+        ("namespaces/n/core/configmaps.yaml", list),
+        ("namespaces/n/core/secrets.json", generic),
+        ("namespaces/n/core/services/two.yaml", &format!("{}---\napiVersion: v1\nkind: Service\n", "# none\n\n")),
+    ]);
+    let dump = read_all(folder.path());
+    assert_eq!(keys(&dump), ["configmaps/n/a"]);
+    let said = |p: &Problem| format!("{}:{}: {}", p.file, p.line.unwrap(), p.message);
+    let mut found: Vec<_> = dump.problems.iter().map(said).collect();
+    found.sort();
+    let expected = [
+        "namespaces/n/core/configmaps.yaml:5: item 2: an object without metadata.name",
+        "namespaces/n/core/configmaps.yaml:7: item 3: expected an object, found a number",
+        "namespaces/n/core/secrets.json:3: item 1: an object without apiVersion and kind",
+        "namespaces/n/core/services/two.yaml:3: an object without metadata.name",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -5,12 +5,14 @@
 
 mod analyze;
 mod emit;
+mod items;
 mod read;
 mod repair;
 mod resolve;
 mod timestamp;
 
 pub use emit::to_string;
+pub use items::{ItemLines, item_lines};
 pub use read::{read, read_all};
 
 use crate::Value;

@@ -145,3 +145,16 @@ fn bombs_are_refused() {
     assert_eq!(read(&nested).unwrap_err().message, "yaml: document contains excessive aliasing");
     assert_eq!(read("a: &x [*x]").unwrap_err().message, "yaml: anchor value contains itself");
 }
+
+#[test]
+fn items_are_found_with_their_lines() {
+    let text = "kind: A\nitems:\n- items: [x]\n  b: 1\n-\n  c: {items: [1]}\n- &x 3\n- *x\nother: [1]\n---\n\n- items: [1]\n---\n{\"a\": {\"items\": [1]},\n \"items\": [1,\n {}]}\n";
+    let found: Vec<_> = item_lines(text).into_iter().map(|d| (d.document, d.items)).collect();
+    assert_eq!(found, [(1, vec![3, 6, 7, 8]), (10, vec![]), (13, vec![15, 16])]);
+    let documents: Vec<_> = read_all(text).unwrap().iter().map(|d| d.line).collect();
+    assert_eq!(documents, [1, 10, 13]);
+    let broken: Vec<_> = item_lines("items:\n- a\n- [\n").into_iter().map(|d| d.items).collect();
+    assert_eq!(broken, [[2, 3]], "what was found before the damage");
+    let json = "\n{\"items\": [\n1]}";
+    assert_eq!(item_lines(json)[0], ItemLines { document: read(json).unwrap().line, items: vec![3] });
+}
