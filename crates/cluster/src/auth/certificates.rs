@@ -63,6 +63,14 @@ pub enum CertificateError {
         /// Why.
         source: std::io::Error,
     },
+    /// The file holds something else. It is not replaced: that would end every kubeconfig that was handed out.
+    #[error(
+        "{path} does not hold three certificates with their keys\nhint: put a copy back; removing it makes new ones, and kubeconfigs written before stop working"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
     /// TLS does not take our certificates.
     #[error("could not set up TLS")]
     Tls(#[from] rustls::Error),
@@ -104,14 +112,9 @@ impl Certificates {
     /// The certificates kept in `directory`, made or renewed when they must be.
     pub fn in_directory(directory: &Path, addresses: &[IpAddr], now: Timestamp) -> Result<Self, CertificateError> {
         let path = directory.join(FILE);
-        let kept = file::read(&path)?;
-        if let Some(kept) = &kept
-            && kept.are_good(addresses, now)
-        {
-            return Ok(kept.clone());
-        }
-        let authority = match kept {
-            Some(kept) if file::facts(&kept.authority).is_some_and(|f| fresh(&f, now)) => kept.authority,
+        let authority = match file::read(&path)? {
+            Some((kept, facts)) if good(&facts, addresses, now) => return Ok(kept),
+            Some((kept, [authority, ..])) if fresh(&authority, now) => kept.authority,
             _ => new_authority(now)?,
         };
         let made = Self::with_authority(authority, addresses, now)?;
@@ -127,14 +130,6 @@ impl Certificates {
             admin: new_client(&issuer, ADMIN, Some(super::MASTERS), now)?,
             authority,
         })
-    }
-
-    fn are_good(&self, addresses: &[IpAddr], now: Timestamp) -> bool {
-        let pairs = [&self.authority, &self.serving, &self.admin];
-        let facts: Vec<_> = pairs.iter().filter_map(|pair| file::facts(pair)).collect();
-        facts.len() == pairs.len()
-            && facts.iter().all(|f| fresh(f, now))
-            && facts.get(1).is_some_and(|serving| names(addresses).1.iter().all(|a| serving.addresses.contains(a)))
     }
 
     /// A client certificate for a user and at most one group, signed by this authority.
@@ -235,10 +230,13 @@ fn pair(certificate: &Certificate, key: &KeyPair) -> Pair {
     Pair { certificate: certificate.pem(), key: key.serialize_pem() }
 }
 
+fn good(facts: &[file::Facts; 3], addresses: &[IpAddr], now: Timestamp) -> bool {
+    let [_, serving, _] = facts;
+    facts.iter().all(|f| fresh(f, now)) && names(addresses).1.iter().all(|a| serving.addresses.contains(a))
+}
+
 fn fresh(facts: &file::Facts, now: Timestamp) -> bool {
-    facts.not_before <= now.as_second()
-        && facts.not_after - now.as_second() > RENEW_BEFORE_DAYS * 24 * 60 * 60
-        && facts.key_matches
+    facts.not_before <= now.as_second() && facts.not_after - now.as_second() > RENEW_BEFORE_DAYS * 24 * 60 * 60
 }
 
 /// The names and addresses a serving certificate covers.

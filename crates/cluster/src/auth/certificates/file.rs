@@ -22,8 +22,6 @@ pub struct Facts {
     pub not_after: i64,
     /// The addresses among its alternative names.
     pub addresses: Vec<IpAddr>,
-    /// The key belongs to the certificate.
-    pub key_matches: bool,
 }
 
 /// Authority, serving, admin; each certificate before its key.
@@ -34,20 +32,28 @@ pub fn encode(certificates: &Certificates) -> String {
         .collect()
 }
 
-/// `None` when there is no file, or it holds something else: then new certificates are made.
-pub fn read(path: &Path) -> Result<Option<Certificates>, CertificateError> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
+/// The three pairs with their facts; `None` when there is no file.
+///
+/// # Errors
+/// When it cannot be read, or does not hold three whole pairs.
+pub fn read(path: &Path) -> Result<Option<(Certificates, [Facts; 3])>, CertificateError> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(CertificateError::Read { path: path.to_path_buf(), source }),
     };
-    let sections = sections(&text);
-    let mut pairs =
-        sections.chunks_exact(2).map(|two| Pair { certificate: two[0].to_string(), key: two[1].to_string() });
-    Ok(match (pairs.next(), pairs.next(), pairs.next(), pairs.next()) {
-        (Some(authority), Some(serving), Some(admin), None) => Some(Certificates { authority, serving, admin }),
-        _ => None,
-    })
+    let found = std::str::from_utf8(&bytes).ok().and_then(decode);
+    found.map(Some).ok_or_else(|| CertificateError::Damaged { path: path.to_path_buf() })
+}
+
+fn decode(text: &str) -> Option<(Certificates, [Facts; 3])> {
+    let sections = sections(text);
+    let [authority, authority_key, serving, serving_key, admin, admin_key] = sections.as_slice() else { return None };
+    let pair = |certificate: &str, key: &str| Pair { certificate: certificate.into(), key: key.into() };
+    let (authority, serving, admin) =
+        (pair(authority, authority_key), pair(serving, serving_key), pair(admin, admin_key));
+    let all = [facts(&authority)?, facts(&serving)?, facts(&admin)?];
+    Some((Certificates { authority, serving, admin }, all))
 }
 
 fn sections(text: &str) -> Vec<&str> {
@@ -56,19 +62,21 @@ fn sections(text: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect()
 }
 
-/// `None` when the pair cannot be read.
-pub fn facts(pair: &Pair) -> Option<Facts> {
+/// `None` when the pair cannot be read, or the key is not the certificate's.
+fn facts(pair: &Pair) -> Option<Facts> {
     let der = CertificateDer::from_pem_slice(pair.certificate.as_bytes()).ok()?;
     let (_, certificate) = X509Certificate::from_der(&der).ok()?;
     PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).ok()?;
     let key = KeyPair::from_pem(&pair.key).ok()?;
+    if certificate.public_key().subject_public_key.data.as_ref() != key.der_bytes() {
+        return None;
+    }
     let alternatives = certificate.subject_alternative_name().ok()?;
     let addresses = alternatives.map(|names| names.value.general_names.iter().filter_map(address).collect());
     Some(Facts {
         not_before: certificate.validity().not_before.timestamp(),
         not_after: certificate.validity().not_after.timestamp(),
         addresses: addresses.unwrap_or_default(),
-        key_matches: certificate.public_key().subject_public_key.data.as_ref() == key.der_bytes(),
     })
 }
 

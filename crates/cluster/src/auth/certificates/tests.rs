@@ -46,12 +46,31 @@ fn a_new_listen_address_gets_a_new_serving_certificate() {
 }
 
 #[test]
-fn a_damaged_file_is_replaced() {
+fn a_damaged_file_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join(FILE), "-----BEGIN nonsense").unwrap();
-    let now = at("2026-11-15T00:00:00Z");
-    let made = Certificates::in_directory(dir.path(), &[], now).unwrap();
-    assert!(made.are_good(&[], now));
+    let (path, now) = (dir.path().join(FILE), at("2026-11-15T00:00:00Z"));
+    Certificates::in_directory(dir.path(), &[], now).unwrap();
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let other = file::encode(&Certificates::ephemeral(&[], now).unwrap());
+    let key = whole.find("-----BEGIN PRIVATE").unwrap();
+    let others_key = other.find("-----BEGIN PRIVATE").unwrap();
+    let damaged = [
+        String::new(),
+        "-----BEGIN nonsense".into(),
+        whole[..whole.len() / 2].to_string(),
+        whole.replacen("MII", "!!!", 1),
+        format!("{}{}", &whole[..key], &other[others_key..]),
+        format!("{whole}{whole}"),
+    ];
+    for text in damaged {
+        std::fs::write(&path, &text).unwrap();
+        let error = Certificates::in_directory(dir.path(), &[], now).unwrap_err();
+        assert!(matches!(error, CertificateError::Damaged { .. }), "{error} for {text}");
+        assert!(error.to_string().contains("\nhint: "), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "what may be repaired is not replaced");
+    }
+    std::fs::write(&path, [0xff, 0xfe]).unwrap();
+    assert!(matches!(Certificates::in_directory(dir.path(), &[], now), Err(CertificateError::Damaged { .. })));
 }
 
 #[test]
