@@ -17,7 +17,7 @@ mod recover;
 mod replay;
 mod snapshot;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Opening a data directory: lock, newest snapshot, the logs after it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +13,9 @@ use super::replay::{self, Broken, LogEnd, Wrong};
 use super::{OpenError, failed, log_path, snapshot, snapshot_path};
 use crate::store::state::State;
 use crate::store::{Bounds, Shared};
+
+/// What the lock file says once the store has its first log.
+const BEGUN: &[u8] = b"a store begins with its first log\n";
 
 /// A file of the store by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +49,7 @@ pub(super) fn names(dir: &Path) -> io::Result<Vec<(PathBuf, Name)>> {
 /// Opens or creates the store in `dir`.
 pub(in crate::store) fn open(dir: &Path, bounds: Bounds) -> Result<(Arc<Shared>, Committer), OpenError> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(failed("create", dir))?;
-    let lock = lock(dir)?;
+    let (lock, begun) = lock(dir)?;
     let mut found = names(dir).map_err(failed("read", dir))?;
     for (path, _) in found.extract_if(.., |(_, name)| *name == Name::Unfinished) {
         std::fs::remove_file(&path).map_err(failed("remove", &path))?;
@@ -57,7 +60,10 @@ pub(in crate::store) fn open(dir: &Path, bounds: Bounds) -> Result<(Arc<Shared>,
         Some(revision) => read_snapshot(&snapshot_path(dir, revision), revision, &bounds)?,
         None => State::new(),
     };
-    let log = read_logs(dir, &found, newest, &mut state, &bounds)?;
+    let log = read_logs(dir, &found, begun, &mut state, &bounds)?;
+    if !begun {
+        mark(&lock).map_err(failed("write the lock of", dir))?;
+    }
     if let Some(revision) = newest {
         snapshot::remove_replaced(dir, revision);
     }
@@ -67,15 +73,25 @@ pub(in crate::store) fn open(dir: &Path, bounds: Bounds) -> Result<(Arc<Shared>,
     Ok((shared, committer))
 }
 
-fn lock(dir: &Path) -> Result<File, OpenError> {
+/// The lock, and whether the store it guards was begun: from then on a missing log is a loss and no beginning.
+fn lock(dir: &Path) -> Result<(File, bool), OpenError> {
     let path = dir.join("lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let file = file.map_err(failed("open", &path))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => {
+            let length = file.metadata().map_err(failed("read", &path))?.len();
+            Ok((file, length > 0))
+        }
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path }),
         Err(TryLockError::Error(source)) => Err(failed("lock", &path)(source)),
     }
+}
+
+/// Notes in the lock file that there is a log now.
+fn mark(mut lock: &File) -> io::Result<()> {
+    lock.write_all(BEGUN)?;
+    lock.sync_all()
 }
 
 fn read_snapshot(path: &Path, revision: u64, bounds: &Bounds) -> Result<State, OpenError> {
@@ -92,7 +108,7 @@ fn read_snapshot(path: &Path, revision: u64, bounds: &Bounds) -> Result<State, O
 fn read_logs(
     dir: &Path,
     found: &[(PathBuf, Name)],
-    snapshot: Option<u64>,
+    begun: bool,
     state: &mut State,
     bounds: &Bounds,
 ) -> Result<Log, OpenError> {
@@ -104,7 +120,7 @@ fn read_logs(
         .collect();
     let Some((newest, older)) = logs.split_last() else {
         // A snapshot gets its name after the log that follows it.
-        if snapshot.is_some() || !found.is_empty() {
+        if begun || !found.is_empty() {
             return Err(OpenError::Missing { path: log_path(dir, start) });
         }
         return Log::create(dir, start).map_err(failed("create a log in", dir));

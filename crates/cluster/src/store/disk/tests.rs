@@ -77,6 +77,25 @@ async fn a_newer_format_is_named() {
     assert_eq!(error.to_string(), format!("{} has format version 7, this program reads up to 1", path.display()));
 }
 
+#[tokio::test]
+async fn a_store_whose_log_was_removed_is_not_taken_for_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    create(&open(&dir), "a").await;
+    let log = log_path(dir.path(), 1);
+    std::fs::remove_file(&log).unwrap();
+    let error = Store::open(dir.path(), Bounds::default()).unwrap_err();
+    assert_eq!(error.to_string(), format!("{} is missing", log.display()));
+    assert_eq!(files(dir.path()), ["lock"], "and no empty one takes its place");
+}
+
+#[tokio::test]
+async fn a_store_that_was_never_finished_is_begun_again() {
+    let dir = tempfile::tempdir().unwrap();
+    // What a crash of the very first start may leave.
+    std::fs::write(dir.path().join("lock"), "").unwrap();
+    create(&open(&dir), "a").await;
+}
+
 /// A log of several flushes of different sizes, and the list after each revision.
 async fn sample() -> (Vec<u8>, Vec<Page>) {
     let dir = tempfile::tempdir().unwrap();
@@ -247,6 +266,13 @@ async fn a_snapshot_damaged_anywhere_is_refused() {
     std::fs::remove_file(log_path(dir.path(), 4)).unwrap();
     let error = Store::open(dir.path(), Bounds::default()).unwrap_err();
     assert_eq!(error.to_string(), format!("{} is missing", log_path(dir.path(), 4).display()));
+}
+
+/// A store whose disk takes no byte.
+pub(crate) fn on_a_full_disk() -> Store {
+    let disk = Stub::default();
+    disk.change(|disk| disk.full = true);
+    disk.store()
 }
 
 /// A disk whose flushes wait for permission and may fail.
