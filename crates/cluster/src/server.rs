@@ -159,3 +159,6 @@ impl Inner {
         self.stop.subscribe()
     }
 }
+
+#[cfg(test)]
+mod tests;

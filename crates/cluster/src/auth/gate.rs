@@ -84,7 +84,7 @@ impl Gate {
                 self.authenticator.authenticate(&peer, headers, path, &Stored { store, cluster }, now)?
             }
         };
-        let Some(policy) = policy else { return Ok(attributes.user) };
+        let Some(policy) = policy else { return impersonate(&Policy::default(), &attributes, headers) };
         let policy = policy.read(store);
         attributes.user = impersonate(&*policy, &attributes, headers)?;
         if !attributes.is_resource && is_public(&attributes.path) {

@@ -8,12 +8,14 @@ use switchboard_object::status::Status;
 
 use super::{Inner, compress, paths};
 use crate::answer::{Answer, Body, Payload};
+use crate::auth::UNAUTHENTICATED;
+use crate::auth::authentication::is_public;
 use crate::kinds;
 use crate::registry::Registry;
-use crate::request::Info;
 use crate::request::body;
 use crate::request::media::{Encoding, Output};
 use crate::request::query::Query;
+use crate::request::{DEFAULT_CLUSTER, Info};
 use crate::resource::Resource;
 use crate::verbs::{self, Call};
 
@@ -55,6 +57,9 @@ impl Inner {
         let info = Info::parse(&parts.method, parts.uri.path(), &query)?;
         let logical = self.find(&info.cluster);
         let user = self.admit(logical.as_deref(), &parts, &info)?;
+        // Who is not known learns nothing of names: what is open to everyone is the same wherever it is asked.
+        let open = !info.is_resource && is_public(&info.path) && user.is_in(UNAUTHENTICATED);
+        let logical = logical.or_else(|| self.find(DEFAULT_CLUSTER).filter(|_| open));
         let Some(logical) = logical else { return Ok(not_found()) };
         if !info.is_resource {
             return paths::answer(self, &logical, &info, &parts);

@@ -1,0 +1,49 @@
+#![allow(clippy::unwrap_used)]
+
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use tower::ServiceExt;
+
+use super::*;
+use crate::answer::Body;
+use crate::store::disk::tests::on_a_full_disk;
+
+async fn get(cluster: &Cluster, path: &str) -> (StatusCode, String) {
+    let request = Request::get(path).body(String::new()).unwrap();
+    let answer: Response<Body> = cluster.service().oneshot(request).await.unwrap();
+    let status = answer.status();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_server_whose_disk_failed_lives_but_is_not_ready() {
+    let cluster = Cluster::over(on_a_full_disk(), Ambient::system()).await;
+    for path in ["/readyz", "/healthz", "/readyz/etcd", "/healthz/etcd"] {
+        let (status, body) = get(&cluster, path).await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{path}");
+        assert!(body.starts_with("[-]etcd failed: ") && body.contains("no storage space"), "{path}: {body}");
+    }
+    // It still answers reads, so starting it anew is not what helps.
+    for path in ["/livez", "/readyz/ping"] {
+        assert_eq!(get(&cluster, path).await, (StatusCode::OK, "ok".into()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_in_order_is_ready() {
+    let cluster = Cluster::ephemeral().await;
+    assert_eq!(get(&cluster, "/readyz").await, (StatusCode::OK, "ok".into()));
+}
+
+#[tokio::test]
+async fn nobody_learns_the_names_of_clusters_from_what_is_public() {
+    let cluster = Cluster::ephemeral().await;
+    cluster.logical("blue").await;
+    for path in ["/version", "/healthz", "/livez", "/readyz", "/readyz/ping", "/api", "/api/v1/pods", "/metrics", "/"] {
+        let there = get(&cluster, &format!("/clusters/blue{path}")).await;
+        let nowhere = get(&cluster, &format!("/clusters/green{path}")).await;
+        assert_eq!(there, nowhere, "{path}");
+    }
+    assert_eq!(get(&cluster, "/clusters/green/version").await.0, StatusCode::OK);
+}
