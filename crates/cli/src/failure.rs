@@ -1,41 +1,104 @@
 //! How the command says that it failed: what, why, and a hint.
 
 use std::error::Error;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
+
+use switchboard_cluster::auth::kubeconfig::KubeconfigError;
+use switchboard_cluster::listener::ListenError;
+use switchboard_cluster::store::OpenError;
+use switchboard_gather::SourceError;
+
+use crate::talk::say;
+
+/// Why a command ends.
+pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// Prints the error with its causes and returns the exit code.
 pub fn report(error: &(dyn Error + 'static)) -> ExitCode {
-    let text = error.to_string();
-    let (what, hints) = text.split_once("\nhint: ").unwrap_or((&text, ""));
-    eprintln!("error: {what}");
-    let mut cause = error.source();
-    while let Some(found) = cause {
-        eprintln!("  {found}");
-        cause = found.source();
-    }
-    let own = if hints.is_empty() { hint(error) } else { Some(hints.to_string()) };
-    if let Some(hint) = own {
-        eprintln!("hint: {hint}");
-    }
+    say(tell(error));
     ExitCode::FAILURE
 }
 
-/// What helps with the faults people meet.
-fn hint(error: &(dyn Error + 'static)) -> Option<String> {
-    use switchboard_cluster::listener::ListenError;
-    use switchboard_gather::SourceError;
-    match error.downcast_ref::<SourceError>() {
-        Some(SourceError::Archive { .. }) => {
-            return Some("give the directory `oc adm must-gather` wrote, or a whole .tar or .tar.gz of it".into());
-        }
-        Some(SourceError::Open { .. }) => return Some("check the path and that it may be read".into()),
-        _ => {}
+/// What is said of an error.
+pub fn tell(error: &(dyn Error + 'static)) -> String {
+    let text = error.to_string();
+    let (what, own) = text.split_once("\nhint: ").map_or((&*text, None), |(what, hint)| (what, Some(hint)));
+    let mut told = format!("error: {what}");
+    for cause in causes(error).skip(1) {
+        told.push_str(&format!("\n  {cause}"));
     }
-    match error.downcast_ref::<ListenError>() {
-        Some(ListenError::Bind { source, .. }) if source.kind() == std::io::ErrorKind::AddrInUse => {
-            Some("another server has this port; --listen 127.0.0.1:0 picks a free one".into())
+    if let Some(hint) = own.or_else(|| hint(error)) {
+        told.push_str(&format!("\nhint: {hint}"));
+    }
+    told
+}
+
+/// The error, what caused it, what caused that.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| <dyn Error>::source(*error))
+}
+
+/// What helps with the faults people meet: by what failed, else by what the system said.
+fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let special = if let Some(error) = error.downcast_ref::<OpenError>() {
+        of_store(error)
+    } else if let Some(error) = error.downcast_ref::<ListenError>() {
+        of_port(error, kind)
+    } else if let Some(error) = error.downcast_ref::<SourceError>() {
+        of_dump(error)
+    } else if error.is::<KubeconfigError>() {
+        Some("give a file that may be written with --kubeconfig FILE")
+    } else {
+        None
+    };
+    special.or_else(|| kind.and_then(of_system))
+}
+
+fn of_store(error: &OpenError) -> Option<&'static str> {
+    Some(match error {
+        OpenError::Locked { .. } => "stop the other process, or give another directory with --data-dir DIR",
+        OpenError::Damaged { .. } | OpenError::Missing { .. } => {
+            "nothing was changed; put the data directory back from a copy, or begin afresh with --data-dir DIR"
         }
-        Some(ListenError::Bind { .. }) => Some("give an address of this machine with --listen ADDR:PORT".into()),
-        _ => None,
+        OpenError::Newer { .. } => "start the version that wrote it, or a newer one",
+        OpenError::Io { .. } => return None,
+    })
+}
+
+fn of_port(error: &ListenError, kind: Option<ErrorKind>) -> Option<&'static str> {
+    let ListenError::Bind { address, .. } = error else { return None };
+    Some(match kind {
+        Some(ErrorKind::AddrInUse) => "another server has this port; --listen 127.0.0.1:0 picks a free one",
+        Some(ErrorKind::PermissionDenied) if address.port() < 1024 => {
+            "ports below 1024 are for privileged users; take a higher one, such as --listen 127.0.0.1:6443"
+        }
+        _ => "give an address of this machine with --listen ADDR:PORT",
+    })
+}
+
+fn of_dump(error: &SourceError) -> Option<&'static str> {
+    match error {
+        SourceError::Archive { .. } => {
+            Some("give the directory `oc adm must-gather` wrote, or a whole .tar or .tar.gz of it")
+        }
+        SourceError::Open { .. } | SourceError::List { .. } => Some("check the path and that it may be read"),
+        SourceError::TooLarge { .. } => Some("serve a part of it: a folder that holds `namespaces`"),
     }
 }
+
+fn of_system(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::PermissionDenied => "check who owns it and that this user may read and write there",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full; make room, or use another one",
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only; use another one",
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+            "a file is where a directory should be; give another path"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

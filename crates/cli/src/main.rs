@@ -1,8 +1,13 @@
 //! The `switchboard` command: words a user types, nothing else.
 
+mod announce;
 mod failure;
+mod listen;
+mod place;
 mod progress;
 mod serve;
+mod talk;
+mod temporary;
 mod up;
 
 use std::process::ExitCode;
@@ -12,7 +17,7 @@ use clap::{Parser, Subcommand};
 const EXIT_CODES: &str = "Exit codes:
   0   stopped by a signal, everything in order
   1   could not start, or could not go on
-  64  the command line is not understood
+  64  the command line or SWITCHBOARD_LOG is not understood
 
 Logs go to stderr; SWITCHBOARD_LOG sets what is logged, for example `info` or `switchboard_cluster=debug`.";
 
@@ -32,6 +37,9 @@ enum Command {
     Serve(serve::Serve),
 }
 
+/// What is logged unless something else is asked for.
+const DEFAULT_LOG: &str = "warn";
+
 /// `EX_USAGE` of sysexits.h.
 const USAGE: u8 = 64;
 
@@ -43,7 +51,10 @@ fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
         }
     };
-    log_to_stderr();
+    if let Err(error) = log_to_stderr() {
+        failure::report(&error);
+        return ExitCode::from(USAGE);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failure::report(&error),
@@ -58,9 +69,24 @@ fn main() -> ExitCode {
     }
 }
 
+/// What `SWITCHBOARD_LOG` says is not understood. Going on without the logs somebody asked for helps nobody.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "could not read SWITCHBOARD_LOG\nhint: it is a level (error, warn, info, debug, trace), or levels of parts, such as `warn,switchboard_cluster=debug`"
+)]
+struct LogError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
 /// Structured, on stderr, and only what somebody should look at unless more is asked for.
-fn log_to_stderr() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("SWITCHBOARD_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr).init();
+fn log_to_stderr() -> Result<(), LogError> {
+    let asked = match std::env::var("SWITCHBOARD_LOG") {
+        Ok(asked) => asked,
+        Err(std::env::VarError::NotPresent) => String::new(),
+        Err(error) => return Err(LogError(error.into())),
+    };
+    let asked = if asked.trim().is_empty() { DEFAULT_LOG } else { &asked };
+    let filter = tracing_subscriber::EnvFilter::try_new(asked).map_err(|error| LogError(error.into()))?;
+    // A log line that cannot be written is lost; to complain on the same stderr would end the process.
+    let log = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr);
+    log.log_internal_errors(false).init();
+    Ok(())
 }

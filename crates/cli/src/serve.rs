@@ -1,7 +1,7 @@
 //! `switchboard serve`: a dump as a read-only cluster, until a signal.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use switchboard_cluster::Cluster;
@@ -16,11 +16,26 @@ use switchboard_cluster::listener::Port;
 use switchboard_gather::{Dump, Problem};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::announce::announce;
+use crate::failure::Failure;
+use crate::listen;
 use crate::progress::ProgressLine;
-use crate::up::{DEFAULT_CONTEXT, Failure, announce, reachable};
+use crate::talk::say;
+use crate::temporary::Temporary;
+use crate::up::DEFAULT_CONTEXT;
 
 /// How many problems are printed; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
+
+/// Nothing is in the dump.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the dump `{}` holds no objects and no logs\nhint: a dump has `namespaces` or `cluster-scoped-resources` folders; is this the right path?",
+    path.display()
+)]
+struct EmptyError {
+    path: PathBuf,
+}
 
 /// Serves a dump.
 #[derive(Args)]
@@ -29,7 +44,7 @@ pub struct Serve {
     #[arg(value_name = "DUMP")]
     dump: PathBuf,
     /// Where to listen; port 0 picks a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = listen::DEFAULT, value_parser = listen::parse)]
     listen: SocketAddr,
     /// Where to write the kubeconfig [default: a temporary file, removed at the end]
     #[arg(long, value_name = "FILE")]
@@ -40,6 +55,8 @@ impl Serve {
     /// Runs until a signal comes.
     pub async fn run(self) -> Result<(), Failure> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let temporary = if self.kubeconfig.is_none() { Some(Temporary::make()?) } else { None };
+        let file = self.kubeconfig.or_else(|| temporary.as_ref().map(Temporary::kubeconfig)).unwrap_or_default();
         let port = Port::take(self.listen).await?;
         let address = port.address();
         let path = self.dump.clone();
@@ -47,8 +64,8 @@ impl Serve {
         let reading = tokio::task::spawn_blocking(move || read(&path));
         let dump = tokio::select! {
             dump = reading => dump??,
-            _ = interrupt.recv() => std::process::exit(0),
-            _ = terminate.recv() => std::process::exit(0),
+            _ = interrupt.recv() => stop_at_once(temporary),
+            _ = terminate.recv() => stop_at_once(temporary),
         };
         let ambient = Ambient::system();
         let certificates = Certificates::ephemeral(&[address.ip()], ambient.now())?;
@@ -59,22 +76,27 @@ impl Serve {
         let (objects, logs) = contents(dump);
         let cluster = Cluster::frozen(gate, ambient, objects, logs).await;
         let listener = cluster.listen(port, &certificates)?;
-        let folder = tempfile::Builder::new().prefix("switchboard-").tempdir()?;
-        let file = self.kubeconfig.unwrap_or_else(|| folder.path().join("kubeconfig"));
-        let context = Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{}", reachable(address)) };
+        let context =
+            Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{}", listen::reachable(address)) };
         kubeconfig::write(&file, &certificates, &[context])?;
         announce(&file, &listener)?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        eprintln!("stopping");
+        say("stopping");
         listener.stop().await;
         Ok(())
     }
 }
 
-fn read(path: &std::path::Path) -> Result<Dump, switchboard_gather::SourceError> {
+/// Ends the process although a thread still reads.
+fn stop_at_once(temporary: Option<Temporary>) -> ! {
+    drop(temporary);
+    std::process::exit(0)
+}
+
+fn read(path: &Path) -> Result<Dump, Failure> {
     let mut line = ProgressLine::begin();
     let dump = switchboard_gather::read(path, |progress| {
         line.show(|| {
@@ -85,26 +107,26 @@ fn read(path: &std::path::Path) -> Result<Dump, switchboard_gather::SourceError>
     line.end();
     let dump = dump?;
     report(&dump);
-    Ok(dump)
+    let empty = dump.objects.is_empty() && dump.logs.is_empty();
+    if empty { Err(EmptyError { path: path.into() }.into()) } else { Ok(dump) }
 }
 
 fn report(dump: &Dump) {
     for Problem { file, line, message } in dump.problems.iter().take(MAX_PROBLEMS_SHOWN) {
         match line {
-            Some(line) => eprintln!("warning: {file}:{line}: {message}"),
-            None => eprintln!("warning: {file}: {message}"),
+            Some(line) => say(format_args!("warning: {file}:{line}: {message}")),
+            None => say(format_args!("warning: {file}: {message}")),
         }
     }
     if let Some(more) = dump.problems.len().checked_sub(MAX_PROBLEMS_SHOWN).filter(|more| *more > 0) {
-        eprintln!("warning: and {more} more files that could not be read");
+        say(format_args!("warning: and {more} more that could not be read"));
     }
     let inferred = dump.objects.iter().filter(|o| o.inferred).count();
-    eprintln!("read {} objects and {} logs", dump.objects.len(), dump.logs.len());
+    say(format_args!("read {} objects and {} logs", dump.objects.len(), dump.logs.len()));
     if inferred > 0 {
-        eprintln!("inferred the resource names and scope of kinds the dump does not define: {inferred} objects");
-    }
-    if dump.objects.is_empty() {
-        eprintln!("hint: a dump has `namespaces` or `cluster-scoped-resources` folders; is this the right path?");
+        say(format_args!(
+            "inferred the resource names and scope of kinds the dump does not define: {inferred} objects"
+        ));
     }
 }
 

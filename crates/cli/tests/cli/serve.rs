@@ -1,61 +1,23 @@
-//! `switchboard serve` as a user runs it.
-#![allow(clippy::unwrap_used)]
+//! `switchboard serve`.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Pod};
 use kube::api::{DeleteParams, DynamicObject, ListParams, LogParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
+
+use crate::process::{CONTEXT, Serving, run, said, switchboard};
 
 fn dump() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/dump")
 }
 
-fn switchboard(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
-    command.args(arguments).env_remove("SWITCHBOARD_LOG");
-    command
-}
-
-/// A server that is stopped when the test ends, whatever happens.
-struct Serving {
-    child: Child,
-    kubeconfig: PathBuf,
-}
-
-impl Serving {
-    fn start(dump: &Path) -> Self {
-        let mut command = switchboard(&["serve", "--listen", "127.0.0.1:0"]);
-        let mut child = command.arg(dump).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        Self { child, kubeconfig: line.trim_end().into() }
-    }
-
-    async fn client(&self) -> Client {
-        let file = Kubeconfig::read_from(&self.kubeconfig).unwrap();
-        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
-        Client::try_from(config).unwrap()
-    }
-
-    /// Sends SIGTERM; returns the exit code and what was said.
-    fn stop(mut self) -> (Option<i32>, String) {
-        Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        let code = self.child.wait().unwrap().code();
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (code, said)
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-    }
+fn serve(dump: &Path) -> Serving {
+    let mut command = switchboard(&["serve"]);
+    command.arg(dump);
+    Serving::start(command)
 }
 
 async fn check_contents(client: Client) {
@@ -87,8 +49,8 @@ async fn check_contents(client: Client) {
 
 #[tokio::test]
 async fn a_directory_is_served_and_what_is_broken_is_named() {
-    let serving = Serving::start(&dump());
-    check_contents(serving.client().await).await;
+    let serving = serve(&dump());
+    check_contents(serving.client(CONTEXT).await).await;
     let kubeconfig = serving.kubeconfig.clone();
     let (code, said) = serving.stop();
     assert_eq!(code, Some(0));
@@ -104,20 +66,50 @@ async fn an_archive_is_served_like_the_directory() {
     let archive = folder.path().join("dump.tar.gz");
     let made = Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(dump()).arg(".").status().unwrap();
     assert!(made.success());
-    let serving = Serving::start(&archive);
-    check_contents(serving.client().await).await;
+    let serving = serve(&archive);
+    check_contents(serving.client(CONTEXT).await).await;
 }
 
 #[test]
 fn what_is_no_dump_is_refused_with_a_hint() {
-    let missing = switchboard(&["serve", "no-such-dump", "--listen", "127.0.0.1:0"]).output().unwrap();
-    let said = String::from_utf8(missing.stderr).unwrap();
+    let missing = run(&["serve", "no-such-dump", "--listen", "127.0.0.1:0"]);
+    let said_of_it = said(&missing);
     assert_eq!(missing.status.code(), Some(1));
-    assert!(said.starts_with("error: could not open the dump `no-such-dump`"), "{said}");
-    assert!(said.contains("hint: "), "{said}");
+    assert!(said_of_it.starts_with("error: could not open the dump `no-such-dump`"), "{said_of_it}");
+    assert!(said_of_it.contains("hint: "), "{said_of_it}");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let text = switchboard(&["serve", "--listen", "127.0.0.1:0"]).arg(manifest).output().unwrap();
-    let said = String::from_utf8(text.stderr).unwrap();
+    let said = said(&text);
     assert!(said.contains("could not read the archive") && said.contains("hint: "), "{said}");
-    assert_eq!(switchboard(&["serve"]).output().unwrap().status.code(), Some(64));
+    assert_eq!(run(&["serve"]).status.code(), Some(64));
+}
+
+#[test]
+fn what_holds_nothing_is_refused_with_a_hint() {
+    let empty = tempfile::tempdir().unwrap();
+    for path in [Path::new("/dev/null"), empty.path()] {
+        let output = switchboard(&["serve", "--listen", "127.0.0.1:0"]).arg(path).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let error = format!("error: the dump `{}` holds no objects and no logs\n", path.display());
+        assert!(said.contains(&error) && said.contains("hint: a dump has `namespaces`"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_cut_archive_the_whole_part_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("dump.tar");
+    let made = Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(dump()).arg("--sort=name").arg(".").status();
+    assert!(made.unwrap().success());
+    let bytes = std::fs::read(&archive).unwrap();
+    // In the middle of the last file's content.
+    let last = bytes.chunks(512).rposition(|block| block.iter().any(|byte| *byte != 0)).unwrap();
+    std::fs::write(&archive, &bytes[..last * 512 + 3]).unwrap();
+    let serving = serve(&archive);
+    let pods: Api<Pod> = Api::all(serving.client(CONTEXT).await);
+    assert!(!pods.list(&ListParams::default()).await.unwrap().items.is_empty());
+    let (code, said) = serving.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains(&format!("warning: {}: damaged behind entry", archive.display())), "{said}");
 }

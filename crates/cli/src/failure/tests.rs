@@ -1,0 +1,52 @@
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use super::*;
+
+fn path() -> PathBuf {
+    "data/store/lock".into()
+}
+
+#[test]
+fn every_fault_of_a_store_has_a_hint() {
+    let denied = || io::Error::from(ErrorKind::PermissionDenied);
+    let cases: [(OpenError, &str); 5] = [
+        (OpenError::Locked { path: path() }, "stop the other process"),
+        (OpenError::Damaged { path: path(), offset: 7, what: "x".into() }, "back from a copy"),
+        (OpenError::Missing { path: path() }, "back from a copy"),
+        (OpenError::Newer { path: path(), found: 9 }, "the version that wrote it"),
+        (OpenError::Io { act: "open", path: path(), source: denied() }, "check who owns it"),
+    ];
+    for (error, hint) in cases {
+        let told = tell(&error);
+        assert!(told.starts_with("error: ") && told.contains("data/store/lock"), "{told}");
+        assert!(told.lines().last().unwrap().starts_with("hint: ") && told.contains(hint), "{told}");
+    }
+}
+
+#[test]
+fn a_privileged_port_has_a_hint_of_its_own() {
+    let bind = |address: &str, kind: ErrorKind| {
+        tell(&ListenError::Bind { address: address.parse().unwrap(), source: kind.into() })
+    };
+    assert!(bind("127.0.0.1:443", ErrorKind::PermissionDenied).contains("hint: ports below 1024"));
+    assert!(bind("127.0.0.1:8443", ErrorKind::AddrInUse).contains("hint: another server has this port"));
+    assert!(bind("192.0.2.1:8443", ErrorKind::AddrNotAvailable).contains("hint: give an address of this machine"));
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_written_has_a_hint() {
+    let error = KubeconfigError::Write { path: path(), source: ErrorKind::PermissionDenied.into() };
+    let expected = "error: could not write kubeconfig data/store/lock\n  permission denied\n\
+        hint: give a file that may be written with --kubeconfig FILE";
+    assert_eq!(tell(&error), expected);
+}
+
+#[test]
+fn a_hint_in_the_error_itself_comes_last() {
+    let error = KubeconfigError::Foreign { path: path() };
+    let told = tell(&error);
+    assert_eq!(told.matches("hint: ").count(), 1, "{told}");
+    assert!(told.lines().last().unwrap().starts_with("hint: "), "{told}");
+}

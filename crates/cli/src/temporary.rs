@@ -1,0 +1,141 @@
+//! The folder of a kubeconfig that lives as long as its server.
+//!
+//! A process that is killed cannot take its folder away; the next start does. Each folder has a lock that its process
+//! holds, and the system lets go of it with the process: what can be locked belongs to nobody any more. Process ids
+//! would not do, as containers share folders but not ids.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+const PREFIX: &str = "switchboard-";
+const KUBECONFIG: &str = "kubeconfig";
+const LOCK: &str = "lock";
+
+/// No folder can be made.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "could not make a temporary folder in {}\nhint: set TMPDIR to a directory that exists and may be written to, or give --kubeconfig FILE",
+    within.display()
+)]
+pub struct TemporaryError {
+    within: PathBuf,
+    source: io::Error,
+}
+
+/// A folder that goes with the process.
+pub struct Temporary {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl Temporary {
+    /// Makes a folder where the system wants temporary files, and takes those away whose processes were killed.
+    pub fn make() -> Result<Self, TemporaryError> {
+        Self::make_in(&std::env::temp_dir())
+    }
+
+    fn make_in(within: &Path) -> Result<Self, TemporaryError> {
+        let make = || {
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(within)?;
+            // Locked before it has its name: nobody finds it unlocked while we live.
+            let lock = tempfile::NamedTempFile::new_in(folder.path())?;
+            lock.as_file().try_lock()?;
+            let lock = lock.persist(folder.path().join(LOCK))?;
+            Ok(Self { folder, _lock: lock })
+        };
+        let made = make().map_err(|source| TemporaryError { within: within.into(), source })?;
+        // A leftover that cannot be taken away now is no reason not to start.
+        let _ = made.sweep(within);
+        Ok(made)
+    }
+
+    /// Where the kubeconfig goes.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join(KUBECONFIG)
+    }
+
+    fn sweep(&self, within: &Path) -> io::Result<()> {
+        let owner = self.folder.path().metadata()?.uid();
+        for entry in within.read_dir()?.flatten() {
+            let name = entry.file_name();
+            let ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+            // Not through links, and nothing of other users.
+            let Ok(facts) = entry.path().symlink_metadata() else { continue };
+            if ours && facts.is_dir() && facts.uid() == owner {
+                let _ = take_away(&entry.path());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes what we put there, and the folder if nothing else is in it.
+fn take_away(folder: &Path) -> io::Result<()> {
+    let lock = File::options().write(true).open(folder.join(LOCK))?;
+    lock.try_lock()?;
+    match std::fs::remove_file(folder.join(KUBECONFIG)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    std::fs::remove_file(folder.join(LOCK))?;
+    std::fs::remove_dir(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn folders(within: &Path) -> usize {
+        within.read_dir().unwrap().count()
+    }
+
+    #[test]
+    fn the_folder_goes_with_its_owner() {
+        let within = tempfile::tempdir().unwrap();
+        let made = Temporary::make_in(within.path()).unwrap();
+        std::fs::write(made.kubeconfig(), "x").unwrap();
+        drop(made);
+        assert_eq!(folders(within.path()), 0);
+    }
+
+    #[test]
+    fn leftovers_are_taken_away_and_nothing_else() {
+        let within = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let path = within.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            path
+        };
+        let dead = folder("switchboard-dead");
+        std::fs::write(dead.join(LOCK), "").unwrap();
+        std::fs::write(dead.join(KUBECONFIG), "x").unwrap();
+        let foreign = folder("switchboard-data");
+        std::fs::write(foreign.join(KUBECONFIG), "x").unwrap();
+        let elsewhere = folder("elsewhere");
+        std::fs::write(elsewhere.join(LOCK), "").unwrap();
+        std::fs::write(elsewhere.join(KUBECONFIG), "x").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, within.path().join("switchboard-link")).unwrap();
+        let living = Temporary::make_in(within.path()).unwrap();
+        std::fs::write(living.kubeconfig(), "x").unwrap();
+        assert!(!dead.exists());
+        let other = Temporary::make_in(within.path()).unwrap();
+        assert!(living.kubeconfig().exists(), "what another process holds stays");
+        assert!(foreign.join(KUBECONFIG).exists(), "what has no lock was not made here");
+        assert!(elsewhere.join(KUBECONFIG).exists(), "links are not followed");
+        drop((living, other));
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_with_a_hint() {
+        let within = tempfile::tempdir().unwrap().path().join("gone");
+        let error = Temporary::make_in(&within).err().unwrap();
+        assert!(error.to_string().contains(within.to_str().unwrap()), "{error}");
+        assert!(error.to_string().contains("hint: set TMPDIR"), "{error}");
+    }
+}

@@ -1,0 +1,182 @@
+//! What a user meets when something is in the way: an error that names it, a hint, and never a panic.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::process::{Serving, run, said, switchboard};
+
+/// Made by a start and a stop.
+fn data_directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(up_in(directory.path()).stop().0, Some(0));
+    directory
+}
+
+fn up_in(directory: &Path) -> Serving {
+    let mut command = switchboard(&["up", "--data-dir"]);
+    command.arg(directory);
+    Serving::start(command)
+}
+
+/// The command fails with 1, says nothing on stdout, and tells `what` and `hint`.
+#[track_caller]
+fn refused(mut command: Command, what: &str, hint: &str) {
+    let output = command.output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(output.stdout.is_empty());
+    let error = said.lines().find(|line| line.starts_with("error: ")).unwrap_or_else(|| panic!("no error in {said}"));
+    assert!(error.contains(what), "{said}");
+    assert!(said.lines().last().unwrap().starts_with("hint: ") && said.contains(hint), "{said}");
+}
+
+#[track_caller]
+fn up_is_refused(directory: &Path, what: &str, hint: &str) {
+    let mut command = switchboard(&["up", "--listen", "127.0.0.1:0", "--data-dir"]);
+    command.arg(directory);
+    refused(command, what, hint);
+}
+
+fn log_of(directory: &Path) -> PathBuf {
+    let mut files = fs::read_dir(directory.join("store")).unwrap().map(|entry| entry.unwrap().path());
+    files.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("log-")).unwrap()
+}
+
+#[test]
+fn a_directory_in_use() {
+    let directory = tempfile::tempdir().unwrap();
+    let _first = up_in(directory.path());
+    up_is_refused(directory.path(), "the data directory is in use", "stop the other process");
+}
+
+#[test]
+fn damaged_and_removed_files_of_a_data_directory() {
+    let directory = data_directory();
+    let (certificates, log) = (directory.path().join("certificates.pem"), log_of(directory.path()));
+    let (whole, written) = (fs::read(&certificates).unwrap(), fs::read(&log).unwrap());
+
+    fs::write(&certificates, &whole[..100]).unwrap();
+    up_is_refused(directory.path(), "certificates.pem does not hold", "put a copy back");
+    fs::write(&certificates, whole).unwrap();
+
+    let mut damaged = written.clone();
+    damaged[200] ^= 1;
+    fs::write(&log, damaged).unwrap();
+    up_is_refused(directory.path(), "is damaged at byte", "back from a copy");
+
+    fs::remove_file(&log).unwrap();
+    up_is_refused(directory.path(), "is missing", "back from a copy");
+
+    let store = directory.path().join("store");
+    fs::remove_dir_all(&store).unwrap();
+    up_is_refused(directory.path(), "store is missing, but certificates.pem", "put the store back");
+    assert!(!store.exists(), "what may be put back is not begun anew");
+
+    fs::create_dir(&store).unwrap();
+    fs::write(log, written).unwrap();
+    fs::write(store.join("lock"), "").unwrap();
+    assert_eq!(up_in(directory.path()).stop().0, Some(0), "put back it works again");
+}
+
+#[test]
+fn a_file_where_the_data_directory_should_be() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    up_is_refused(file.path(), "could not make the data directory", "a file is where a directory should be");
+}
+
+#[test]
+fn data_is_for_its_owner_alone_and_keys_that_others_read_are_warned_of() {
+    let within = tempfile::tempdir().unwrap();
+    let directory = within.path().join("data");
+    assert_eq!(up_in(&directory).stop().0, Some(0));
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&directory), 0o700);
+    let key = directory.join("service-account.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
+    let (code, said) = up_in(&directory).stop();
+    assert_eq!(code, Some(0));
+    assert!(said.contains(&format!("warning: {} may be read by others: its mode is 0640", key.display())), "{said}");
+    assert!(said.contains(&format!("hint: chmod 600 {}", key.display())), "{said}");
+}
+
+#[test]
+fn no_room_for_temporary_files() {
+    let mut command = switchboard(&["up", "--ephemeral", "--listen", "127.0.0.1:0"]);
+    command.env("TMPDIR", "/no/such/directory");
+    refused(command, "could not make a temporary folder in /no/such/directory", "set TMPDIR");
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_written() {
+    let mut command = switchboard(&["up", "--ephemeral", "--listen", "127.0.0.1:0", "--kubeconfig"]);
+    command.arg("/dev/null/kubeconfig");
+    refused(command, "could not write kubeconfig /dev/null/kubeconfig", "--kubeconfig FILE");
+}
+
+#[test]
+fn a_log_filter_that_is_not_understood() {
+    let output = switchboard(&["up", "--ephemeral"]).env("SWITCHBOARD_LOG", "switchboard=loud").output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    let said = said(&output);
+    assert!(said.starts_with("error: could not read SWITCHBOARD_LOG\n") && said.contains("\nhint: "), "{said}");
+}
+
+#[test]
+fn localhost_is_understood_and_other_names_are_not() {
+    let (code, said_of_it) = Serving::start(switchboard(&["up", "--ephemeral", "--listen", "localhost:0"])).stop();
+    assert_eq!(code, Some(0));
+    assert!(said_of_it.starts_with("serving at https://127.0.0.1:"), "{said_of_it}");
+    let output = run(&["up", "--ephemeral", "--listen", "example.com:0"]);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(said(&output).contains("such as 127.0.0.1:6443"), "{}", said(&output));
+}
+
+#[test]
+fn nobody_reads_stdout() {
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    for stdout in [full(), writer.into()] {
+        let mut command = switchboard(&["up", "--ephemeral", "--listen", "127.0.0.1:0"]);
+        let child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("error: could not write the kubeconfig's path to stdout\n"), "{said}");
+    }
+}
+
+#[test]
+fn nobody_reads_stderr() {
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let mut command = switchboard(&["up", "--ephemeral"]);
+    // Every log line is lost as well.
+    command.env("SWITCHBOARD_LOG", "trace");
+    let serving = Serving::start_with(command, full());
+    assert!(serving.kubeconfig.exists(), "the work goes on");
+    assert_eq!(serving.stop().0, Some(0));
+    let failed = switchboard(&["serve", "no-such-dump"]).stderr(full()).output().unwrap();
+    assert_eq!(failed.status.code(), Some(1), "and failing is still failing, not a panic");
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_for_long() {
+    let within = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut command = switchboard(&["up", "--ephemeral"]);
+        command.env("TMPDIR", within.path());
+        Serving::start(command)
+    };
+    let killed = start();
+    let left = killed.kubeconfig.clone();
+    drop(killed); // SIGKILL
+    assert!(left.exists());
+    let next = start();
+    assert!(!left.exists(), "the next start takes it away");
+    let other = start();
+    assert!(next.kubeconfig.exists(), "but not what a living process uses");
+    assert_eq!((next.stop().0, other.stop().0), (Some(0), Some(0)));
+    assert_eq!(fs::read_dir(within.path()).unwrap().count(), 0);
+}
