@@ -148,6 +148,13 @@ impl Call {
         format!("/registry/{group}{}/{namespace}{name}", self.resource.plural)
     }
 
+    /// Keeps other Services waiting while this write takes addresses and ports that none of them may have; `None` for all
+    /// other kinds. They are chosen from what is not seen in use, so two that choose at once would choose the same.
+    pub async fn alone_with_addresses(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        let takes = self.resource.kind.group.is_empty() && self.resource.kind.kind == "Service";
+        if takes { Some(self.logical.addresses.lock().await) } else { None }
+    }
+
     /// What must follow a write before it is answered: what is served follows the CRDs.
     pub async fn written(&self, name: &str) {
         if self.quiet {

@@ -12,11 +12,14 @@ pub struct Logical {
     name: Arc<str>,
     registry: RwLock<Arc<Registry>>,
     pub(super) policy: LivePolicy,
+    /// Held from the choice of an address until the Service that has it can be seen.
+    pub(crate) addresses: tokio::sync::Mutex<()>,
 }
 
 impl Logical {
     pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.into(), registry: RwLock::new(Registry::built_in()), policy: LivePolicy::new(name) }
+        let (registry, policy) = (RwLock::new(Registry::built_in()), LivePolicy::new(name));
+        Self { name: name.into(), registry, policy, addresses: tokio::sync::Mutex::default() }
     }
 
     /// Its name: the first part of its keys in the store.

@@ -25,6 +25,7 @@ impl Call {
         dry_run: bool,
         make: impl Fn(&Value) -> Result<Value, Status>,
     ) -> Result<Updated, Status> {
+        let _alone = self.alone_with_addresses().await;
         let mut record = self.find(name)?;
         for _ in 0..MAX_TRIES {
             let live = self.read(&record);

@@ -34,6 +34,7 @@ pub(super) async fn store_new(call: &Call, mut object: Value, options: &WriteOpt
 
 /// The last steps, tried again with another name when a generated one is taken.
 pub(super) async fn store_admitted(call: &Call, object: &Value, options: &WriteOptions) -> Result<Bytes, Status> {
+    let _alone = call.alone_with_addresses().await;
     for attempt in 1.. {
         let (mut fresh, generated) = (object.clone(), needs_name(object));
         fill_system_fields(call, &mut fresh);
