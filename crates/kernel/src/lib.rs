@@ -9,6 +9,7 @@
 //! An [`operator::Operator`] decides; everything else is the kernel's. What a unit read is what wakes it again, so nobody
 //! declares a watch. The kernel never lets an operator touch a cluster, a clock or a file: those are the shell's.
 
+pub mod arbiter;
 pub mod cache;
 pub mod decision;
 pub mod limits;

@@ -1,0 +1,141 @@
+//! Where the plans of all operators meet before they are written.
+//!
+//! ```text
+//! plan ─▶ declared? ─▶ named ─▶ squashed ─▶ expectations ─▶ ordered ─▶ applier
+//!            └─▶ refused                                                 │
+//!                        fights, loops ◀── every write carried out ──────┘
+//! ```
+//!
+//! It touches no cluster and no clock: what it says follows from the plan, from what was read, and from what it was told
+//! of earlier writes.
+
+mod changes;
+mod contention;
+mod order;
+mod settle;
+mod squash;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::decision::{DecisionId, Write, WriteResult};
+use crate::moment::Moment;
+use crate::operator::{Declaration, UnitId};
+use crate::place::Topology;
+use crate::plan::{Mutation, Plan};
+use crate::resource::{ObjectKey, TableKey};
+use crate::state::Finding;
+use crate::view::{Picture, Reads};
+
+use contention::Contention;
+pub use contention::{FINDING_AGE, FLIPS, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, SLOW_FIRST, SLOW_MAX};
+
+/// What a plan is judged by.
+pub struct Judging<'a> {
+    /// Whose plan it is.
+    pub unit: &'a UnitId,
+    /// What its operator may write.
+    pub declaration: &'a Declaration,
+    /// Which clusters the places are.
+    pub topology: &'a Topology,
+    /// The decision the plan belongs to.
+    pub decision: DecisionId,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What was read for it.
+    pub reads: &'a Reads,
+    /// What it was read from.
+    pub picture: &'a dyn Picture,
+}
+
+/// A plan that leaves no choice to whoever carries it out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judged {
+    /// In the order to carry them out: `Skipped` until tried, or `Unchanged` when there is nothing to send.
+    pub writes: Vec<Write>,
+    /// Those that may not be carried out, with the reason.
+    pub refused: Vec<Write>,
+}
+
+/// Judges plans, and remembers who writes what.
+#[derive(Debug, Default)]
+pub struct Arbiter {
+    contention: Contention,
+}
+
+impl Arbiter {
+    /// Refuses undeclared outputs, chooses names, squashes, settles what must still hold, and orders.
+    pub fn judge(&self, judging: Judging<'_>) -> Judged {
+        let (mut allowed, mut refused) = (Vec::new(), Vec::new());
+        for (index, mutation) in judging.plan.mutations.iter().enumerate() {
+            let mut write = write(mutation, judging.topology);
+            match settle::name(&mut write, &judging, index).and_then(|()| declared(&write, judging.declaration)) {
+                Ok(()) => allowed.push(write),
+                Err(reason) => {
+                    write.result = WriteResult::Refused { reason };
+                    refused.push(write);
+                }
+            }
+        }
+        let mut groups = squash::squash(allowed);
+        settle::expectations(&mut groups, judging.reads, judging.picture);
+        Judged { writes: order::order(groups), refused }
+    }
+
+    /// Told of every write carried out, with the object before and after; says whether somebody fights or loops.
+    pub fn written(
+        &mut self,
+        now: Moment,
+        unit: &UnitId,
+        write: &Write,
+        before: Option<&Value>,
+        after: Option<&Value>,
+        fingerprint: u64,
+    ) -> Vec<Finding> {
+        self.contention.written(now, unit, write, (before, after), fingerprint)
+    }
+
+    /// Fights and loops that go on: seen within [`FINDING_AGE`].
+    pub fn findings(&self, now: Moment) -> Vec<Finding> {
+        self.contention.findings(now)
+    }
+
+    /// How long a looping unit is to be slowed before its next run: longer with every write, up to [`SLOW_MAX`].
+    pub fn slowed(&self, unit: &UnitId, now: Moment) -> Option<Duration> {
+        self.contention.slowed(unit, now)
+    }
+
+    /// A number that stays the same while what the unit reads from others stays the same. Revisions that the unit itself
+    /// made do not count, so that an operator which wakes itself by its own writes is seen to loop.
+    pub fn fingerprint(&self, unit: &UnitId, reads: &Reads) -> u64 {
+        contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads)
+    }
+
+    /// Forgets a unit that is no more.
+    pub fn forget(&mut self, unit: &UnitId) {
+        self.contention.forget(unit);
+    }
+}
+
+fn write(mutation: &Mutation, topology: &Topology) -> Write {
+    let cluster = topology.cluster(mutation.place).clone();
+    let table = TableKey { cluster, resource: mutation.resource.clone().into() };
+    let object =
+        ObjectKey { table, namespace: mutation.namespace.as_str().into(), name: mutation.name.as_str().into() };
+    Write { mutation: mutation.clone(), object, result: WriteResult::Skipped }
+}
+
+fn declared(write: &Write, declaration: &Declaration) -> Result<(), String> {
+    let wanted = &write.mutation;
+    let covered = declaration.outputs.iter().any(|output| {
+        output.place == wanted.place
+            && output.resource == wanted.resource
+            && output.namespace.as_deref().is_none_or(|n| n == wanted.namespace)
+            && output.name.as_deref().is_none_or(|n| n == wanted.name)
+    });
+    if covered {
+        return Ok(());
+    }
+    Err(format!("{} of the {} cluster is not among the operator's declared outputs", write.object, wanted.place))
+}

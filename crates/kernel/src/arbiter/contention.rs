@@ -1,0 +1,120 @@
+//! Who fights, who loops.
+//!
+//! A fight: one unit sets a field, another sets it back to a value it had, in turns, with nobody else between them. A loop: a
+//! unit changes the same field of an object again and again though what it reads from others stays the same.
+
+mod fight;
+mod looping;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::changes::{changes, hash};
+use crate::decision::{Write, WriteResult};
+use crate::moment::Moment;
+use crate::operator::UnitId;
+use crate::resource::ObjectKey;
+use crate::state::Finding;
+use crate::view::Reads;
+
+pub use fight::{FLIPS, MAX_FIELDS};
+pub use looping::{LOOP_WRITES, MAX_UNITS, SLOW_FIRST, SLOW_MAX};
+
+/// How long after it was last seen a finding goes on; turns that are further apart are no fight and no loop.
+pub const FINDING_AGE: Duration = Duration::from_secs(600);
+/// How many findings are kept; the oldest goes.
+pub const MAX_FINDINGS: usize = 1_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Contention {
+    fights: fight::Fights,
+    loops: looping::Loops,
+    findings: BTreeMap<Subject, Finding>,
+}
+
+/// What a finding is about: one is kept of each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Fight(ObjectKey, String),
+    Loop(UnitId, ObjectKey),
+}
+
+impl Contention {
+    pub fn written(
+        &mut self,
+        now: Moment,
+        unit: &UnitId,
+        write: &Write,
+        (before, after): (Option<&Value>, Option<&Value>),
+        fingerprint: u64,
+    ) -> Vec<Finding> {
+        let WriteResult::Written { revision } = write.result else { return Vec::new() };
+        self.loops.made(unit, &write.object, revision);
+        let changes = changes(before, after);
+        if changes.is_empty() {
+            return Vec::new();
+        }
+        let mut found = self.fights.written(now, unit, &write.object, &changes);
+        found.extend(self.loops.written(now, unit, write, &changes, fingerprint));
+        for finding in &found {
+            self.keep(finding.clone());
+        }
+        found
+    }
+
+    pub fn findings(&self, now: Moment) -> Vec<Finding> {
+        self.findings.values().filter(|finding| now.since(at(finding)) <= FINDING_AGE).cloned().collect()
+    }
+
+    pub fn slowed(&self, unit: &UnitId, now: Moment) -> Option<Duration> {
+        self.loops.slowed(unit, now)
+    }
+
+    /// Whether the unit itself made that revision of the object.
+    pub fn made(&self, unit: &UnitId, key: &ObjectKey, revision: u64) -> bool {
+        self.loops.has_made(unit, key, revision)
+    }
+
+    pub fn forget(&mut self, unit: &UnitId) {
+        self.loops.forget(unit);
+        self.findings.retain(|subject, _| !matches!(subject, Subject::Loop(looping, _) if looping == unit));
+    }
+
+    fn keep(&mut self, finding: Finding) {
+        let subject = match &finding {
+            Finding::Fight { object, field, .. } => Subject::Fight(object.clone(), field.clone()),
+            Finding::Loop { object, unit, .. } => Subject::Loop(unit.clone(), object.clone()),
+        };
+        self.findings.insert(subject, finding);
+        if self.findings.len() > MAX_FINDINGS
+            && let Some(oldest) = self.findings.iter().min_by_key(|(_, f)| at(f)).map(|(subject, _)| subject.clone())
+        {
+            self.findings.remove(&oldest);
+        }
+    }
+}
+
+fn at(finding: &Finding) -> Moment {
+    match finding {
+        Finding::Fight { at, .. } | Finding::Loop { at, .. } => *at,
+    }
+}
+
+/// Of what was read, except revisions that `own` says the unit made itself.
+pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, u64) -> bool, reads: &Reads) -> u64 {
+    let gets: Vec<_> = reads.gets.iter().filter(|(key, revision)| !revision.is_some_and(|r| own(key, r))).collect();
+    let mut lists = Vec::new();
+    for (query, listed) in &reads.lists {
+        let key = |namespace: &std::sync::Arc<str>, name: &std::sync::Arc<str>| ObjectKey {
+            table: query.table.clone(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+        };
+        let others = listed.iter().filter(|l| !own(&key(&l.namespace, &l.name), l.revision));
+        lists.push((query, others.map(|l| (&l.namespace, &l.name, l.revision)).collect::<Vec<_>>()));
+    }
+    let asked: Vec<_> = reads.asked.iter().map(|asked| (&asked.request, &asked.answer)).collect();
+    hash((gets, lists, asked))
+}
