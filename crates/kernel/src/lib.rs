@@ -24,3 +24,4 @@ pub mod scheduler;
 pub mod state;
 pub mod view;
 pub mod wake;
+pub mod watch;
