@@ -12,6 +12,8 @@
 pub mod arbiter;
 pub mod cache;
 pub mod decision;
+pub mod explain;
+pub mod journal;
 pub mod limits;
 pub mod moment;
 pub mod object;
@@ -19,6 +21,7 @@ pub mod operator;
 pub mod place;
 pub mod plan;
 pub mod redact;
+pub mod replay;
 pub mod resource;
 pub mod scheduler;
 pub mod state;

@@ -1,0 +1,23 @@
+//! Why things are as they are: from the journal and the kernel's state to reports, and from reports to text for people.
+//!
+//! Everything here is a pure function. A report is what `-o json` prints; its `Display` is what people read.
+
+mod field;
+mod managers;
+mod planned;
+mod replayed;
+mod target;
+mod times;
+mod top;
+mod why;
+mod why_not;
+mod words;
+
+pub use field::FieldPath;
+pub use managers::Manager;
+pub use planned::{PlanReport, Planned};
+pub use replayed::ReplayReport;
+pub use target::Target;
+pub use top::{Top, TopRow, top};
+pub use why::{Awaited, Link, MAX_CHAIN, Tried, Why, Written, why};
+pub use why_not::{Held, WhyNot, why_not};

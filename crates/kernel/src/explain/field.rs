@@ -1,0 +1,92 @@
+//! A field by its path, and what a write does to it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use crate::plan::{Act, Mutation, PatchForm};
+
+/// A path such as `.spec.replicas`, `data["a.b"]` or `spec.containers[0].image`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldPath(pub Vec<String>);
+
+/// A path that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no path of a field; write it as `.spec.replicas` or `.data[\"a.b\"]`")]
+pub struct FieldPathError(String);
+
+impl FromStr for FieldPath {
+    type Err = FieldPathError;
+
+    fn from_str(text: &str) -> Result<Self, FieldPathError> {
+        let wrong = || FieldPathError(text.to_string());
+        let (mut steps, mut rest) = (Vec::new(), text.strip_prefix('.').unwrap_or(text));
+        while !rest.is_empty() {
+            if let Some(quoted) = rest.strip_prefix("[\"") {
+                let (step, after) = quoted.split_once("\"]").ok_or_else(wrong)?;
+                steps.push(step.to_string());
+                rest = after;
+            } else if let Some(number) = rest.strip_prefix('[') {
+                let (step, after) = number.split_once(']').ok_or_else(wrong)?;
+                steps.push(step.parse::<usize>().map_err(|_| wrong())?.to_string());
+                rest = after;
+            } else {
+                let end = rest.find(['.', '[']).unwrap_or(rest.len());
+                steps.push(rest[..end].to_string());
+                rest = &rest[end..];
+            }
+            rest = rest.strip_prefix('.').unwrap_or(rest);
+        }
+        let whole = !steps.is_empty() && steps.iter().all(|step| !step.is_empty());
+        if whole { Ok(Self(steps)) } else { Err(wrong()) }
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|step| match step {
+            step if step.parse::<usize>().is_ok() => write!(f, "[{step}]"),
+            step if step.contains(['.', '/', '[']) => write!(f, "[{step:?}]"),
+            step => write!(f, ".{step}"),
+        })
+    }
+}
+
+impl FieldPath {
+    /// What a write sets the field to: `None` when it leaves it alone, null when it takes it away.
+    pub fn set_by(&self, mutation: &Mutation) -> Option<Value> {
+        match &mutation.act {
+            Act::Patch { form: PatchForm::Json, body } => self.set_by_operations(body),
+            Act::Patch { body, .. } | Act::Apply { body, .. } => self.of(body).cloned(),
+            // The whole object: what it does not say is not there.
+            Act::Create(body) => self.of(body).cloned(),
+            Act::Update(body) => Some(self.of(body).cloned().unwrap_or(Value::Null)),
+            Act::Delete { .. } => Some(Value::Null),
+        }
+    }
+
+    fn of<'a>(&self, body: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(body, |at, step| match at {
+            Value::Object(fields) => fields.get(step),
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            // A null above the field takes the field with it.
+            Value::Null => Some(at),
+            _ => None,
+        })
+    }
+
+    fn set_by_operations(&self, body: &Value) -> Option<Value> {
+        let operations = body.as_array()?.iter().rev();
+        operations.into_iter().find_map(|operation| {
+            let path = operation.get("path")?.as_str()?.strip_prefix('/')?;
+            let steps: Vec<_> = path.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+            let inner = self.0.strip_prefix(steps.as_slice())?;
+            match operation.get("op")?.as_str()? {
+                "remove" => Some(Value::Null),
+                "add" | "replace" => FieldPath(inner.to_vec()).of(operation.get("value")?).cloned(),
+                _ => None,
+            }
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! `plan`: what would be written now.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::operator::UnitId;
+
+use super::words;
+
+/// What would be written now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlanReport {
+    /// In the order it would be.
+    pub writes: Vec<Planned>,
+    /// Units that could not decide, and why.
+    #[serde(default)]
+    pub undecided: Vec<(UnitId, String)>,
+}
+
+/// One write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Whose.
+    #[serde(flatten)]
+    pub unit: UnitId,
+    /// As `apply configmaps/shop/web`.
+    pub write: String,
+    /// Against the cluster, masked; empty when it would change nothing.
+    pub diff: Vec<String>,
+}
+
+impl PlanReport {
+    /// Whether something would be written: exit code 2.
+    pub fn changes(&self) -> bool {
+        self.writes.iter().any(|write| !write.diff.is_empty())
+    }
+}
+
+impl fmt::Display for PlanReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes: Vec<_> = self.writes.iter().filter(|write| !write.diff.is_empty()).collect();
+        for planned in &changes {
+            writeln!(f, "{} by {}", planned.write, planned.unit)?;
+            for line in &planned.diff {
+                writeln!(f, "{}", format!("  {line}").trim_end())?;
+            }
+        }
+        for (unit, why) in &self.undecided {
+            writeln!(f, "{unit} could not decide: {why}")?;
+        }
+        match changes.len() {
+            0 => writeln!(f, "nothing would be written"),
+            some => writeln!(f, "{} would be made", words::count(some, "write")),
+        }
+    }
+}

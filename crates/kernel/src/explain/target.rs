@@ -1,0 +1,50 @@
+//! An object as people type it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::resource::{ObjectKey, Resource};
+
+/// `configmap/web` in a namespace; the kind by kind, plural or either with its group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The kind as typed.
+    pub kind: String,
+    /// The namespace; of any when absent.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl Target {
+    /// Exactly this object.
+    pub fn of(key: &ObjectKey) -> Self {
+        let namespace = Some(key.namespace.to_string()).filter(|n| !n.is_empty());
+        Self { kind: key.table.resource.to_string(), namespace, name: key.name.to_string() }
+    }
+
+    /// Whether it means that object.
+    pub fn is(&self, key: &ObjectKey) -> bool {
+        *self.name == *key.name
+            && names(&key.table.resource, &self.kind)
+            && (key.namespace.is_empty() || self.namespace.as_deref().is_none_or(|n| *n == *key.namespace))
+    }
+}
+
+fn names(resource: &Resource, typed: &str) -> bool {
+    let typed = typed.to_ascii_lowercase();
+    let kind = resource.kind.to_ascii_lowercase();
+    let own = [&*kind, &resource.plural];
+    own.iter().any(|name| **name == *typed || format!("{name}.{}", resource.group) == typed)
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{}/{namespace}/{}", self.kind, self.name),
+            None => write!(f, "{}/{}", self.kind, self.name),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Times as people read them: how long ago, and when.
+
+use std::time::Duration;
+
+use crate::moment::Moment;
+
+/// `820ms`, `12s`, `3m12s`, `5h02m`, `9d04h`.
+pub(super) fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 => format!("{}ms", time.as_millis()),
+        1..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d{:02}h", seconds / 86400, seconds / 3600 % 24),
+    }
+}
+
+/// `3m12s ago (2026-01-01T00:00:00Z)`, or `in 3s (…)` for what lies ahead.
+pub(super) fn when(now: Moment, at: Moment) -> String {
+    match at > now {
+        true => format!("in {} ({at})", span(at.since(now))),
+        false => format!("{} ago ({at})", span(now.since(at))),
+    }
+}

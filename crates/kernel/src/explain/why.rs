@@ -1,0 +1,297 @@
+//! `why`: who wrote an object last, from what, because of what, and what is awaited.
+
+mod text;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::decision::{Cause, Decision, DecisionId, Outcome, Write, WriteResult};
+use crate::journal::Entry;
+use crate::moment::Moment;
+use crate::operator::{OperatorName, UnitId};
+use crate::plan::Standing;
+use crate::state::{Finding, State, Word};
+
+use super::managers::{self, Manager};
+use super::{FieldPath, Target, words};
+
+/// How far a cause is followed back.
+pub const MAX_CHAIN: usize = 5;
+
+/// Why an object, or a field of it, is as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Why {
+    /// The object, in the journal's words when it knows it.
+    pub object: String,
+    /// The field asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The moment of the report.
+    pub now: Moment,
+    /// Since when the journal reaches back; absent when it is empty.
+    pub since: Option<Moment>,
+    /// Who wrote it last.
+    pub written: Option<Written>,
+    /// What caused that, the nearest first: decisions that wrote what the one before them read.
+    pub chain: Vec<Link>,
+    /// A later write that did not come to be.
+    pub tried: Option<Tried>,
+    /// What is awaited.
+    pub awaited: Vec<Awaited>,
+    /// Fights and loops over it, in words.
+    pub findings: Vec<String>,
+    /// Who owns it now, when the live object was given.
+    pub managers: Vec<Manager>,
+}
+
+/// The decision that wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Written {
+    /// Which decision.
+    pub decision: DecisionId,
+    /// Whose.
+    #[serde(flatten)]
+    pub unit: UnitId,
+    /// When it was decided.
+    pub at: Moment,
+    /// What was done, as `apply configmaps/shop/web`.
+    pub write: String,
+    /// The revision it made.
+    pub revision: u64,
+    /// What the field was set to; null when it was taken away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Why it ran.
+    pub causes: Vec<Cause>,
+    /// What it read, in words.
+    pub reads: Vec<String>,
+}
+
+/// A decision that wrote what caused another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// What it wrote.
+    pub object: String,
+    /// Which decision.
+    pub decision: DecisionId,
+    /// Whose.
+    #[serde(flatten)]
+    pub unit: UnitId,
+    /// When.
+    pub at: Moment,
+    /// Why it ran.
+    pub causes: Vec<Cause>,
+}
+
+/// A write that did not come to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tried {
+    /// Which decision.
+    pub decision: DecisionId,
+    /// Whose.
+    #[serde(flatten)]
+    pub unit: UnitId,
+    /// When.
+    pub at: Moment,
+    /// What came of it, in words.
+    pub result: String,
+}
+
+/// Something that is awaited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Awaited {
+    /// Who waits.
+    #[serde(flatten)]
+    pub by: UnitId,
+    /// Its word.
+    pub word: Word,
+    /// What for, and from whom, in the unit's words.
+    pub reason: String,
+    /// Since when.
+    pub since: Moment,
+}
+
+/// Explains an object, or one field of it. `entries` are newest first; `live` is the object as it is now, with its
+/// `managedFields`.
+pub fn why(
+    target: &Target,
+    field: Option<&FieldPath>,
+    entries: &[Entry],
+    since: Option<Moment>,
+    state: &State,
+    live: Option<&Value>,
+) -> Why {
+    let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
+    let found = last_write(target, field, &decisions);
+    let key = decisions.iter().flat_map(|d| words::writes(d)).map(|w| &w.object).find(|key| target.is(key));
+    let written = found.map(|(decision, write)| written(decision, write, field));
+    let newer = written.as_ref().map(|w| w.at);
+    Why {
+        object: key.map_or_else(|| target.to_string(), ToString::to_string),
+        field: field.map(ToString::to_string),
+        now: state.now,
+        since,
+        chain: written.as_ref().map(|w| chain(&w.causes, &decisions)).unwrap_or_default(),
+        tried: tried(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
+        awaited: awaited(target, found.map(|(decision, _)| decision), &decisions, state),
+        findings: findings(target, entries, state),
+        managers: live.map(|live| managers::managers(live, field)).unwrap_or_default(),
+        written,
+    }
+}
+
+fn decided(entry: &Entry) -> Option<&Decision> {
+    match entry {
+        Entry::Decision(decision) => Some(decision),
+        Entry::Finding(_) => None,
+    }
+}
+
+/// The last write; with a field, the one from which on the field has the value it was last set to.
+fn last_write<'a>(
+    target: &Target,
+    field: Option<&FieldPath>,
+    decisions: &[&'a Decision],
+) -> Option<(&'a Decision, &'a Write)> {
+    let done = |write: &&Write| target.is(&write.object) && matches!(write.result, WriteResult::Written { .. });
+    // The last write of a run is the newest of it.
+    let writes = decisions.iter().flat_map(|d| words::writes(d).iter().rev().filter(done).map(move |w| (*d, w)));
+    let Some(field) = field else { return writes.into_iter().next() };
+    let mut found: Option<(&Decision, &Write, Value)> = None;
+    for (decision, write) in writes {
+        let Some(value) = field.set_by(&write.mutation) else { continue };
+        match &found {
+            Some((_, _, later)) if *later != value => break,
+            _ => found = Some((decision, write, value)),
+        }
+    }
+    // A null that was never anything else says nothing about the field.
+    found.filter(|(_, _, value)| !value.is_null() || decisions.len() > 1).map(|(decision, write, _)| (decision, write))
+}
+
+fn written(decision: &Decision, write: &Write, field: Option<&FieldPath>) -> Written {
+    let revision = match write.result {
+        WriteResult::Written { revision } => revision,
+        _ => 0,
+    };
+    Written {
+        decision: decision.id,
+        unit: decision.unit.clone(),
+        at: decision.started,
+        write: write.mutation.to_string(),
+        revision,
+        value: field.and_then(|field| field.set_by(&write.mutation)),
+        causes: decision.causes.clone(),
+        reads: words::reads(decision),
+    }
+}
+
+/// Follows causes back through the decisions that wrote them.
+fn chain(causes: &[Cause], decisions: &[&Decision]) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    let mut causes = causes.to_vec();
+    while links.len() < MAX_CHAIN {
+        let Some(link) = causes.iter().find_map(|cause| written_by(cause, decisions)) else { break };
+        if links.iter().any(|known| known.decision == link.decision) {
+            break;
+        }
+        causes.clone_from(&link.causes);
+        links.push(link);
+    }
+    links
+}
+
+fn written_by(cause: &Cause, decisions: &[&Decision]) -> Option<Link> {
+    let (Cause::Changed { object, revision } | Cause::Matched { object, revision, .. }) = cause else { return None };
+    let wrote = |decision: &&&Decision| {
+        let made = WriteResult::Written { revision: *revision };
+        words::writes(decision).iter().any(|write| write.object == *object && write.result == made)
+    };
+    let decision = decisions.iter().find(wrote)?;
+    Some(Link {
+        object: object.to_string(),
+        decision: decision.id,
+        unit: decision.unit.clone(),
+        at: decision.started,
+        causes: decision.causes.clone(),
+    })
+}
+
+fn tried(target: &Target, decisions: &[&Decision]) -> Option<Tried> {
+    let failed = |write: &&Write| {
+        target.is(&write.object) && !matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged)
+    };
+    decisions.iter().find_map(|decision| {
+        let write = words::writes(decision).iter().find(failed)?;
+        Some(Tried {
+            decision: decision.id,
+            unit: decision.unit.clone(),
+            at: decision.started,
+            result: words::result(&write.result),
+        })
+    })
+}
+
+/// Units that are not done and have to do with the object: the one that wrote it, those that last read it, those it is
+/// the unit of.
+fn awaited(target: &Target, wrote: Option<&Decision>, decisions: &[&Decision], state: &State) -> Vec<Awaited> {
+    let mut out = Vec::new();
+    for operator in &state.operators {
+        for unit in operator.units.iter().filter(|unit| unit.word != Word::Ready && !unit.reason.is_empty()) {
+            let by = UnitId { operator: OperatorName::new(&operator.name), unit: unit.unit.clone() };
+            let reads = |decision: &&Decision| decision.unit == by && decision.gets.iter().any(|(k, _)| target.is(k));
+            let own = unit.unit.name() == target.name
+                && target.namespace.as_deref().is_none_or(|n| n == unit.unit.namespace());
+            if own || wrote.is_some_and(|w| w.unit == by) || decisions.iter().any(reads) {
+                out.push(Awaited { by, word: unit.word, reason: unit.reason.clone(), since: unit.since });
+            }
+        }
+    }
+    if out.is_empty()
+        && let Some(decision) = wrote
+    {
+        out.extend(stood(decisions.iter().find(|d| d.unit == decision.unit).copied().unwrap_or(decision)));
+    }
+    out
+}
+
+/// What a unit's last decision says it waits for; for when no process runs that could be asked.
+fn stood(decision: &Decision) -> Option<Awaited> {
+    let Outcome::Decided { standing, .. } = &decision.outcome else { return None };
+    let (word, reason) = match standing {
+        Standing::Ready => return None,
+        Standing::Waiting(on) => (Word::Waiting, on.clone()),
+        Standing::Blocked(needs) => (Word::Blocked, needs.clone()),
+    };
+    Some(Awaited { by: decision.unit.clone(), word, reason, since: decision.started })
+}
+
+fn findings(target: &Target, entries: &[Entry], state: &State) -> Vec<String> {
+    let noted = entries.iter().filter_map(|entry| match entry {
+        Entry::Finding(finding) => Some(finding),
+        Entry::Decision(_) => None,
+    });
+    let mut out = Vec::new();
+    for finding in state.findings.iter().chain(noted) {
+        let (object, line) = match finding {
+            Finding::Fight { object, field, units: [a, b], flips, .. } => {
+                (object, format!("{a} and {b} fight over {field}, {flips} times"))
+            }
+            Finding::Loop { object, field, unit, writes, .. } => {
+                (object, format!("{unit} writes {field} again and again, {writes} times"))
+            }
+        };
+        // The newest of a kind is enough.
+        let said =
+            |line: &str, known: &String| line.rsplit_once(", ").map(|l| l.0) == known.rsplit_once(", ").map(|l| l.0);
+        if target.is(object) && !out.iter().any(|known| said(&line, known)) {
+            out.push(line);
+        }
+    }
+    out
+}

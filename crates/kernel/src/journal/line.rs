@@ -1,0 +1,59 @@
+//! One line: eight hex digits of CRC-32, a blank, JSON, a line end.
+
+use serde::{Deserialize, Serialize};
+
+const PREFIX: usize = 9;
+
+/// Where a journal could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// The number of the segment.
+    pub segment: u64,
+    /// From which byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// Whether it is the end of the segment that was never written whole, as a crash leaves it.
+    pub torn: bool,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = if self.torn { "was not written to its end" } else { "is damaged" };
+        write!(f, "segment {} {what}: {} bytes at {} are left out", self.segment, self.bytes, self.offset)
+    }
+}
+
+/// Appends a line.
+pub(super) fn push(out: &mut Vec<u8>, json: &[u8]) {
+    out.extend_from_slice(format!("{:08x} ", crc32fast::hash(json)).as_bytes());
+    out.extend_from_slice(json);
+    out.push(b'\n');
+}
+
+/// The JSON of a line without its end; `None` when it is not what was written.
+pub(super) fn json(line: &[u8]) -> Option<&[u8]> {
+    let (prefix, json) = line.split_at_checked(PREFIX)?;
+    let digits = prefix.strip_suffix(b" ")?;
+    let crc = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (crc == crc32fast::hash(json)).then_some(json)
+}
+
+/// A piece of a segment: its offset, its length with the line end, and its JSON when it is whole.
+pub(super) struct Piece<'a> {
+    pub(super) offset: usize,
+    pub(super) length: usize,
+    pub(super) json: Option<&'a [u8]>,
+    pub(super) torn: bool,
+}
+
+/// The lines of a segment.
+pub(super) fn pieces(bytes: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+    let mut offset = 0;
+    bytes.split_inclusive(|byte| *byte == b'\n').map(move |raw| {
+        let whole = raw.strip_suffix(b"\n");
+        let piece = Piece { offset, length: raw.len(), json: whole.and_then(json), torn: whole.is_none() };
+        offset += raw.len();
+        piece
+    })
+}

@@ -1,0 +1,347 @@
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::decision::{Cause, Outcome, Write, WriteResult};
+use crate::operator::{OperatorName, Unit, UnitId};
+use crate::place::ClusterName;
+use crate::plan::{Mutation, Standing};
+use crate::resource::{Resource, TableKey};
+
+const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+const MARKER: &str = "hunter2-is-planted-here";
+const MARKER_BASE64: &str = "aHVudGVyMi1pcy1wbGFudGVkLWhlcmU=";
+const NOW: Moment = Moment(1_800_000_000_000);
+
+fn key(resource: &Resource, name: &str) -> ObjectKey {
+    let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(resource.clone()) };
+    ObjectKey { table, namespace: Arc::from("shop"), name: Arc::from(name) }
+}
+
+fn object(resource: &Resource, name: &str, revision: u64, mut value: Value) -> Object {
+    value["metadata"] = json!({ "namespace": "shop", "name": name });
+    Object { key: key(resource, name), revision, json: value.to_string().into_bytes().into() }
+}
+
+/// A decision that read `read` and wrote `mutations`.
+fn decision(id: u64, read: &[Object], mutations: Vec<Mutation>) -> Decision {
+    let writes = mutations.into_iter().map(|mutation| Write {
+        object: key(&mutation.resource, &mutation.name),
+        mutation,
+        result: WriteResult::Written { revision: 1000 + id },
+    });
+    Decision {
+        id: DecisionId(id),
+        unit: UnitId { operator: OperatorName::new("web"), unit: Unit::object("shop", "web") },
+        causes: vec![Cause::Resync],
+        woken: NOW,
+        started: NOW,
+        decide_us: 10,
+        write_us: 20,
+        gets: read.iter().map(|object| (object.key.clone(), Some(object.revision))).collect(),
+        lists: vec![],
+        asked: vec![],
+        outcome: Outcome::Decided { writes: writes.collect(), standing: Standing::Ready },
+    }
+}
+
+fn apply(name: &str, text: &str) -> Mutation {
+    Mutation::apply(
+        &CONFIG_MAPS,
+        json!({ "metadata": { "namespace": "shop", "name": name }, "data": { "text": text } }),
+    )
+}
+
+fn ids(journal: &Journal) -> Vec<u64> {
+    let id = |entry| match entry {
+        Entry::Decision(decision) => Some(decision.id.0),
+        Entry::Finding(_) => None,
+    };
+    let mut ids: Vec<u64> = journal.newest().filter_map(id).collect();
+    ids.reverse();
+    ids
+}
+
+fn segments(dir: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> = all.filter(|path| path.extension().is_some_and(|e| e == "seg")).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn guarantees_what_was_appended_is_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let read = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "a": "b" } }))];
+    let finding = Finding::Loop {
+        object: key(&CONFIG_MAPS, "web"),
+        field: ".data.text".into(),
+        unit: decision(1, &[], vec![]).unit,
+        writes: 5,
+        at: NOW,
+    };
+    {
+        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        assert_eq!(journal.next_id(), DecisionId(1));
+        journal.append(&decision(1, &read, vec![apply("web", "one")]), &read, NOW).unwrap();
+        journal.note(&finding, NOW).unwrap();
+        journal.append(&decision(2, &read, vec![apply("web", "two")]), &read, NOW).unwrap();
+        journal.sync().unwrap();
+    }
+    let journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let expected = [
+        Entry::Decision(Box::new(decision(2, &read, vec![apply("web", "two")]))),
+        Entry::Finding(finding),
+        Entry::Decision(Box::new(decision(1, &read, vec![apply("web", "one")]))),
+    ];
+    assert_eq!(journal.newest().collect::<Vec<_>>(), expected);
+    assert_eq!(journal.next_id(), DecisionId(3));
+    assert_eq!(journal.get(DecisionId(1)).unwrap(), decision(1, &read, vec![apply("web", "one")]));
+    assert_eq!(journal.last_write_of(&key(&CONFIG_MAPS, "web")).unwrap().id, DecisionId(2));
+    assert_eq!(journal.last_write_of(&key(&CONFIG_MAPS, "other")), None);
+    let contents = journal.contents(DecisionId(2)).unwrap();
+    assert_eq!(contents.objects[0].value["data"]["a"], "b");
+    assert!(!contents.partial);
+    assert!(journal.damage().is_empty());
+}
+
+#[test]
+fn an_object_is_kept_once_for_all_who_read_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let read = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "a": "only-once" } }))];
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    for id in 1..=5 {
+        journal.append(&decision(id, &read, vec![apply("web", &id.to_string())]), &read, NOW).unwrap();
+    }
+    let text = fs::read_to_string(&segments(dir.path())[0]).unwrap();
+    assert_eq!(text.matches("only-once").count(), 1);
+    assert_eq!(journal.contents(DecisionId(5)).unwrap().objects.len(), 1);
+}
+
+#[test]
+fn guarantees_bytes_are_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let bounds = Bounds { max_bytes: MIN_MAX_BYTES, max_age: DEFAULT_MAX_AGE };
+    let mut journal = Journal::open(dir.path(), bounds).unwrap();
+    for id in 1..=400 {
+        // Some do not fit in a segment.
+        let long = "x".repeat(if id % 50 == 0 { 100_000 } else { 300 });
+        let read = [object(&CONFIG_MAPS, "input", id, json!({ "data": { "a": long } }))];
+        journal.append(&decision(id, &read, vec![apply("web", &long)]), &read, NOW).unwrap();
+        let bytes: u64 = segments(dir.path()).iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+        assert_eq!(bytes, journal.bytes());
+        assert!(bytes <= MIN_MAX_BYTES, "{bytes} after {id}");
+    }
+    assert!(journal.get(DecisionId(1)).is_none());
+    assert!(journal.contents(DecisionId(400)).unwrap().partial);
+    assert_eq!(*ids(&journal).last().unwrap(), 400);
+    assert!(ids(&journal).len() > 20);
+}
+
+#[test]
+fn old_entries_go() {
+    let mut journal = Journal::in_memory(Bounds { max_age: Duration::from_secs(1600), ..Bounds::default() });
+    for id in 1..=100 {
+        let now = NOW.after(Duration::from_secs(id * 100));
+        journal.append(&decision(id, &[], vec![apply("web", &id.to_string())]), &[], now).unwrap();
+        let oldest = *ids(&journal).first().unwrap();
+        assert!((id - oldest) * 100 <= 1600 + 200, "{oldest} is kept at {id}");
+    }
+    assert_eq!(*ids(&journal).first().unwrap(), 84);
+}
+
+#[test]
+fn guarantees_a_cut_at_any_byte_keeps_what_stands_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    journal.append(&decision(1, &[], vec![apply("web", "one")]), &[], NOW).unwrap();
+    let whole = journal.bytes();
+    journal.append(&decision(2, &[], vec![apply("web", "two")]), &[], NOW).unwrap();
+    let path = segments(dir.path()).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    drop(journal);
+    for cut in usize::try_from(whole).unwrap()..bytes.len() {
+        fs::write(&path, &bytes[..cut]).unwrap();
+        let torn = cut as u64 > whole;
+        let reader = Journal::read(dir.path()).unwrap();
+        assert_eq!((ids(&reader), reader.damage().len()), (vec![1], usize::from(torn)));
+        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        assert!(journal.damage().iter().all(|damage| damage.torn));
+        journal.append(&decision(3, &[], vec![]), &[], NOW).unwrap();
+        drop(journal);
+        let again = Journal::read(dir.path()).unwrap();
+        assert_eq!((ids(&again), again.damage()), (vec![1, 3], [].as_slice()), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_costs_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    for id in 1..=3 {
+        journal.append(&decision(id, &[], vec![apply("web", "text")]), &[], NOW).unwrap();
+    }
+    drop(journal);
+    let path = segments(dir.path()).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(&path, &flipped).unwrap();
+        let journal = Journal::read(dir.path()).unwrap();
+        assert!(!journal.damage().is_empty() || ids(&journal).len() == 3, "bit of byte {at} went unseen");
+        // A line end that is lost joins two lines.
+        assert!(ids(&journal).len() > usize::from(bytes[at] != b'\n'), "byte {at}: {:?}", ids(&journal));
+        assert!(ids(&journal).is_sorted());
+    }
+}
+
+#[test]
+fn guarantees_no_secret_reaches_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "data": { "password": MARKER_BASE64 } });
+    let read = [
+        object(&SECRETS, "db", 3, secret.clone()),
+        object(&CONFIG_MAPS, "copy", 4, json!({ "data": { "url": format!("postgres://u:{MARKER}@db") } })),
+    ];
+    let bare = Mutation::patch(
+        &SECRETS,
+        "shop",
+        "out",
+        crate::plan::PatchForm::Merge,
+        json!({ "stringData": { "password": MARKER } }),
+    );
+    let mut one = decision(1, &read, vec![apply("web", MARKER), bare, Mutation::create(&SECRETS, secret)]);
+    one.asked.push(crate::view::Asked { request: json!({ "token": MARKER }), answer: Err(format!("no {MARKER}")) });
+    let mut two = decision(2, &read, vec![]);
+    two.outcome = Outcome::Failed { message: format!("could not log in with {MARKER}") };
+    journal.append(&one, &read, NOW).unwrap();
+    journal.append(&two, &read, NOW).unwrap();
+    drop(journal);
+    for entry in fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        assert!(!text.contains(MARKER) && !text.contains(MARKER_BASE64), "{} holds it", path.display());
+    }
+    let journal = Journal::read(dir.path()).unwrap();
+    assert_eq!(ids(&journal), [1, 2]);
+    assert!(journal.contents(DecisionId(1)).unwrap().objects.iter().all(|kept| kept.masked));
+}
+
+#[test]
+fn guarantees_one_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    assert!(matches!(Journal::open(dir.path(), Bounds::default()), Err(JournalError::Busy(_))));
+    journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
+    let mut reader = Journal::read(dir.path()).unwrap();
+    assert_eq!(ids(&reader), [1]);
+    assert!(matches!(reader.append(&decision(2, &[], vec![]), &[], NOW), Err(JournalError::ReadOnly)));
+    drop(journal);
+    assert!(Journal::open(dir.path(), Bounds::default()).is_ok());
+}
+
+#[test]
+fn nobody_else_can_read_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("journal");
+    let mut journal = Journal::open(&dir, Bounds::default()).unwrap();
+    journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    for entry in fs::read_dir(&dir).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bytes = Vec::new();
+    line::push(&mut bytes, br#"{"head":{"format":2,"shape":"of tomorrow"}}"#);
+    fs::write(dir.path().join("00000001.seg"), bytes).unwrap();
+    let message = |opened: Result<Journal, JournalError>| opened.err().unwrap().to_string();
+    let path = dir.path().join("00000001.seg");
+    let expected = format!(
+        "the journal {} has format 2; this program reads up to 1: use the newer program, or another directory",
+        path.display()
+    );
+    assert_eq!(message(Journal::open(dir.path(), Bounds::default())), expected);
+    assert_eq!(message(Journal::read(dir.path())), expected);
+}
+
+#[test]
+fn quiet_runs_are_coalesced_and_their_numbers_stay_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let read = [object(&CONFIG_MAPS, "input", 7, json!({}))];
+    journal.append(&decision(1, &read, vec![]), &read, NOW).unwrap();
+    let before = journal.bytes();
+    for id in 2..=200 {
+        let now = NOW.after(Duration::from_secs(id));
+        journal.append(&Decision { started: now, ..decision(id, &read, vec![]) }, &read, now).unwrap();
+    }
+    assert!(journal.bytes() < before + 200, "{} bytes for 199 quiet runs", journal.bytes() - before);
+    assert_eq!(journal.next_id(), DecisionId(201));
+    let last = journal.get(DecisionId(200)).unwrap();
+    assert_eq!(last.started, NOW.after(Duration::from_secs(200)));
+    assert_eq!(last.gets, decision(1, &read, vec![]).gets);
+    assert_eq!(journal.contents(DecisionId(200)).unwrap().objects.len(), 1);
+    // As a crash leaves it: no number is given twice.
+    assert!(Journal::read(dir.path()).unwrap().next_id() >= DecisionId(201));
+    // What is not quiet brings the last quiet run with it.
+    journal.append(&decision(201, &read, vec![apply("web", "x")]), &read, NOW).unwrap();
+    assert_eq!(ids(&journal), [1, 200, 201]);
+    drop(journal);
+    let journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    assert_eq!(journal.next_id(), DecisionId(202));
+    assert_eq!(ids(&journal), [1, 200, 201]);
+}
+
+#[test]
+fn a_quiet_run_is_written_now_and_then() {
+    let mut journal = Journal::in_memory(Bounds::default());
+    for id in 1..=7 {
+        let now = NOW.after(QUIET_EVERY / 2 * u32::try_from(id - 1).unwrap());
+        journal.append(&decision(id, &[], vec![]), &[], now).unwrap();
+    }
+    assert_eq!(ids(&journal), [1, 3, 5, 7]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn whatever_is_appended_comes_back_in_order(
+        texts in proptest::collection::vec(("\\PC{0,40}", 0u64..5, any::<bool>()), 1..40),
+        reopen in 0usize..40,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        let mut expected = Vec::new();
+        for (at, (text, revision, reads)) in texts.iter().enumerate() {
+            if at == reopen {
+                drop(journal);
+                journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+            }
+            let read = [object(&CONFIG_MAPS, "input", *revision, json!({ "data": { "r": revision } }))];
+            let read = if *reads { &read[..] } else { &[] };
+            let one = decision(journal.next_id().0.max(1), read, vec![apply("web", text)]);
+            journal.append(&one, read, NOW).unwrap();
+            prop_assert_eq!(journal.contents(one.id).unwrap().objects.len(), read.len());
+            expected.insert(0, Entry::Decision(Box::new(one)));
+        }
+        prop_assert_eq!(journal.newest().collect::<Vec<_>>(), expected.clone());
+        drop(journal);
+        prop_assert_eq!(Journal::read(dir.path()).unwrap().newest().collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,118 @@
+//! Deciding again from what was recorded.
+
+mod came;
+mod difference;
+mod recording;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decision::{DecisionId, Outcome};
+use crate::journal::{Journal, Recorded};
+use crate::object::Object;
+use crate::operator::{Operator, Stop};
+use crate::place::Topology;
+use crate::view::{Reads, View};
+
+pub use came::Came;
+pub use difference::lines;
+pub use recording::Recording;
+
+/// What came of deciding again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "replay")]
+pub enum Replayed {
+    /// The same.
+    Same,
+    /// Something else.
+    Different {
+        /// What was decided then; masked.
+        before: Came,
+        /// What is decided now; masked.
+        after: Came,
+        /// How they differ, for people.
+        lines: Vec<String>,
+    },
+    /// It read Secrets, whose values are not kept, so it was decided with masked ones.
+    Redacted {
+        /// What is masked.
+        objects: Vec<String>,
+        /// Whether both are the same as far as can be told.
+        alike: bool,
+        /// How they differ, for people.
+        lines: Vec<String>,
+    },
+    /// It is not kept any more, or it read too much to be kept.
+    Gone,
+}
+
+/// Decides again. `live` may hold objects as they are now: one that is masked in the record and still at the revision
+/// that was read is taken instead.
+pub fn replay(
+    operator: &dyn Operator,
+    topology: &Arc<Topology>,
+    journal: &Journal,
+    id: DecisionId,
+    live: &[Object],
+) -> Replayed {
+    let Some(recorded) = journal.recorded(id).filter(|recorded| !recorded.contents.partial) else {
+        return Replayed::Gone;
+    };
+    let recording = Recording::of(&recorded, live);
+    let mut masked: Vec<String> = recording.masked().map(ToString::to_string).collect();
+    if recorded.contents.masked && recorded.decision.asked.iter().any(came::holds_mask) {
+        masked.push("an answer from outside".to_string());
+    }
+    let (after, unread) = decide(operator, topology, &recorded, recording);
+    if unread.is_empty() && journal.digest(&after) == recorded.digest {
+        return Replayed::Same;
+    }
+    let (before, after) = (Came::of(&recorded.decision.unit.operator, &recorded.decision.outcome), after.masked());
+    let mut lines = difference::lines(&before, &after);
+    lines.extend(unread.iter().map(|what| format!("now reads {what}, which it did not read then")));
+    if lines.is_empty() && masked.is_empty() {
+        lines.push("a value that is masked here is another".to_string());
+    }
+    match masked.is_empty() {
+        true => Replayed::Different { before, after, lines },
+        false => Replayed::Redacted { objects: masked, alike: lines.is_empty(), lines },
+    }
+}
+
+/// What the operator comes to, and what it read that it had not read then.
+fn decide(
+    operator: &dyn Operator,
+    topology: &Arc<Topology>,
+    recorded: &Recorded,
+    recording: Recording,
+) -> (Came, Vec<String>) {
+    let decision = &recorded.decision;
+    let recording = Arc::new(recording);
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        let inputs = Arc::new(operator.declaration().inputs);
+        let view = View::new(recording.clone(), topology.clone(), inputs, decision.started);
+        let decided = operator.decide(&decision.unit.unit, &view);
+        (decided, view.into_reads())
+    }));
+    let name = &decision.unit.operator;
+    let came = match ran {
+        Ok((Ok(plan), _)) => Came::planned(name, &plan),
+        Ok((Err(Stop::Failed(message)), _)) => Came::of(name, &Outcome::Failed { message }),
+        Ok((Err(Stop::Parked(_)), Reads { missing, .. })) => {
+            Came::of(name, &Outcome::Parked { missing: missing.into_iter().collect() })
+        }
+        Err(panic) => Came::of(name, &Outcome::Failed { message: format!("panicked: {}", words(&*panic)) }),
+    };
+    (came, recording.unread())
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::decision::{Cause, Decision, Write, WriteResult};
+use crate::journal::Bounds;
+use crate::moment::Moment;
+use crate::operator::{Declaration, Declared, OperatorName, Outward, Reaching, Unit, UnitId, Units};
+use crate::place::ClusterName;
+use crate::plan::{Expect, Mutation, Plan};
+use crate::resource::{ObjectKey, Resource, Selection, TableKey};
+use crate::view::Outside;
+
+const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+const NOW: Moment = Moment(1_800_000_000_000);
+
+type Decide = fn(&View, &Outside<'_>) -> Result<Plan, Stop>;
+
+/// An operator made of a function.
+struct Made(Decide);
+
+impl Outward for Made {
+    fn name(&self) -> &str {
+        "made"
+    }
+
+    fn declaration(&self) -> Declaration {
+        let kinds = BTreeSet::from([Declared::every(&CONFIG_MAPS), Declared::every(&SECRETS)]);
+        Declaration { inputs: kinds.clone(), outputs: kinds, service_account: None, units: Units::Whole }
+    }
+
+    fn reach(&self, _request: &Value) -> Result<Value, String> {
+        Ok(json!("fresh"))
+    }
+
+    fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        (self.0)(view, outside)
+    }
+}
+
+fn key(resource: &Resource, name: &str) -> ObjectKey {
+    let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(resource.clone()) };
+    ObjectKey { table, namespace: Arc::from("shop"), name: Arc::from(name) }
+}
+
+fn object(resource: &Resource, name: &str, revision: u64, value: Value) -> Object {
+    Object { key: key(resource, name), revision, json: value.to_string().into_bytes().into() }
+}
+
+fn topology() -> Arc<Topology> {
+    Arc::new(Topology::standalone(&ClusterName::new("main")))
+}
+
+/// What is there.
+struct World(Vec<Object>);
+
+impl crate::view::Picture for World {
+    fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
+        Some(self.0.iter().find(|object| object.key == *key).cloned())
+    }
+
+    fn list(
+        &self,
+        query: &crate::resource::Query,
+        _: &switchboard_object::selector::LabelSelector,
+    ) -> Option<Vec<Object>> {
+        Some(self.0.iter().filter(|object| object.key.table == query.table).cloned().collect())
+    }
+
+    fn revision(&self, _: &ClusterName) -> u64 {
+        9
+    }
+}
+
+/// Decides on a world as the kernel does, and journals it.
+fn record(operator: &dyn Operator, world: &[Object]) -> Journal {
+    let inputs = Arc::new(operator.declaration().inputs);
+    let view = View::new(Arc::new(World(world.to_vec())), topology(), inputs, NOW);
+    let outcome = match operator.decide(&Unit::Whole, &view) {
+        Ok(plan) => {
+            Outcome::Decided { writes: plan.mutations.into_iter().rev().map(write).collect(), standing: plan.standing }
+        }
+        Err(Stop::Failed(message)) => Outcome::Failed { message },
+        Err(Stop::Parked(_)) => Outcome::Parked { missing: vec![] },
+    };
+    let reads = view.into_reads();
+    let decision = Decision {
+        id: DecisionId(1),
+        unit: UnitId { operator: OperatorName::new("made"), unit: Unit::Whole },
+        causes: vec![Cause::Started],
+        woken: NOW,
+        started: NOW,
+        decide_us: 1,
+        write_us: 1,
+        gets: reads.gets.into_iter().collect(),
+        lists: reads.lists.into_iter().collect(),
+        asked: reads.asked,
+        outcome,
+    };
+    let mut journal = Journal::in_memory(Bounds::default());
+    journal.append(&decision, world, NOW).unwrap();
+    journal
+}
+
+/// As the arbiter leaves it.
+fn write(mut mutation: Mutation) -> Write {
+    mutation.expect = Expect::Exactly { uid: "u".into(), revision: 1 };
+    mutation.field_manager = Some("made".into());
+    Write { object: key(&mutation.resource, &mutation.name), mutation, result: WriteResult::Written { revision: 10 } }
+}
+
+fn map(name: &str, data: Value) -> Mutation {
+    Mutation::apply(&CONFIG_MAPS, json!({ "metadata": { "namespace": "shop", "name": name }, "data": data }))
+}
+
+fn again(operator: Decide, journal: &Journal, live: &[Object]) -> Replayed {
+    replay(&Reaching(Made(operator)), &topology(), journal, DecisionId(1), live)
+}
+
+fn copies(view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| Stop::failed("no input"))?;
+    let missing = view.get(&CONFIG_MAPS, "shop", "absent")?.is_none();
+    let all = view.list(&CONFIG_MAPS, &Selection::namespace("shop"))?.len();
+    let answer = outside.ask(json!("weather")).unwrap_or_default();
+    let data = json!({ "copy": input.value()["data"], "missing": missing, "all": all, "at": view.now().to_string(), "w": answer });
+    let mut plan = Plan::nothing();
+    plan.push(map("one", data)).push(map("two", json!({})));
+    Ok(plan.waiting("for two"))
+}
+
+fn input() -> Vec<Object> {
+    vec![object(&CONFIG_MAPS, "input", 7, json!({ "data": { "color": "red" } }))]
+}
+
+#[test]
+fn a_pure_operator_decides_the_same() {
+    let journal = record(&Reaching(Made(copies)), &input());
+    assert_eq!(again(copies, &journal, &[]), Replayed::Same);
+}
+
+#[test]
+fn a_changed_operator_is_told_apart() {
+    let journal = record(&Reaching(Made(copies)), &input());
+    let shouts: Decide = |view, outside| {
+        let mut plan = copies(view, outside)?;
+        plan.mutations.remove(0);
+        plan.push(map("two", json!({ "loud": "yes" })));
+        plan.mutations.remove(0);
+        Ok(plan.blocked("say something"))
+    };
+    let Replayed::Different { lines, .. } = again(shouts, &journal, &[]) else { panic!("not told apart") };
+    let expected = [
+        "- apply configmaps/shop/one",
+        "+ apply configmaps/shop/two: .data.loud \"yes\"",
+        "~ stands: waiting: for two -> blocked: say something",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn reading_something_new_is_told() {
+    let journal = record(&Reaching(Made(copies)), &input());
+    let curious: Decide = |view, outside| {
+        let plan = copies(view, outside)?;
+        view.get(&SECRETS, "shop", "new")?;
+        Ok(plan)
+    };
+    let Replayed::Different { lines, .. } = again(curious, &journal, &[]) else { panic!("not told apart") };
+    assert_eq!(lines.last().unwrap(), "now reads secrets/shop/new, which it did not read then");
+}
+
+#[test]
+fn a_panic_is_an_outcome() {
+    let journal = record(&Reaching(Made(copies)), &input());
+    let panics: Decide = |_, _| panic!("at the disco");
+    let Replayed::Different { after, .. } = again(panics, &journal, &[]) else { panic!("not told apart") };
+    assert_eq!(after, Came::Failed { message: "panicked: at the disco".into() });
+}
+
+#[test]
+fn a_failure_is_replayed_as_well() {
+    let journal = record(&Reaching(Made(copies)), &[]);
+    assert_eq!(again(copies, &journal, &[]), Replayed::Same);
+}
+
+fn secret(password: &str) -> Object {
+    let value = json!({ "apiVersion": "v1", "kind": "Secret", "data": { "password": password } });
+    object(&SECRETS, "db", 3, value)
+}
+
+fn uses_secret(view: &View, _: &Outside<'_>) -> Result<Plan, Stop> {
+    let secret = view.get(&SECRETS, "shop", "db")?.ok_or_else(|| Stop::failed("no secret"))?;
+    let length = secret.value()["data"]["password"].as_str().unwrap_or_default().len();
+    let mut plan = Plan::nothing();
+    plan.push(map("length", json!({ "length": length })));
+    Ok(plan)
+}
+
+#[test]
+fn a_secret_that_was_read_is_owned_up_to() {
+    let read = [secret("aHVudGVyMi1odW50ZXIy")];
+    let journal = record(&Reaching(Made(uses_secret)), &read);
+    let Replayed::Redacted { objects, alike, .. } = again(uses_secret, &journal, &[]) else { panic!("not redacted") };
+    assert_eq!((objects, alike), (vec!["secrets/shop/db".to_string()], false));
+    // With the Secret as it still is, it can be told for certain.
+    assert_eq!(again(uses_secret, &journal, &read), Replayed::Same);
+    let ignores: Decide = |view, _| {
+        view.get(&SECRETS, "shop", "db")?;
+        Ok(Plan::nothing())
+    };
+    assert!(matches!(again(ignores, &journal, &read), Replayed::Different { .. }));
+}
+
+#[test]
+fn a_secret_that_was_written_is_compared_by_its_digest() {
+    fn writes(password: &str) -> Plan {
+        let mut plan = Plan::nothing();
+        let body = json!({ "metadata": { "namespace": "shop", "name": "out" }, "stringData": { "p": password } });
+        plan.push(Mutation::apply(&SECRETS, body));
+        plan
+    }
+    let journal = record(&Reaching(Made(|_, _| Ok(writes("correct-horse")))), &[]);
+    assert_eq!(again(|_, _| Ok(writes("correct-horse")), &journal, &[]), Replayed::Same);
+    let Replayed::Different { before, after, lines } = again(|_, _| Ok(writes("battery-staple")), &journal, &[]) else {
+        panic!("not told apart")
+    };
+    assert_eq!(lines, ["a value that is masked here is another"]);
+    assert!(!format!("{before:?}{after:?}").contains("battery-staple"));
+}
+
+#[test]
+fn what_is_not_kept_is_gone() {
+    let journal = record(&Reaching(Made(copies)), &input());
+    assert_eq!(replay(&Reaching(Made(copies)), &topology(), &journal, DecisionId(2), &[]), Replayed::Gone);
+}

@@ -1,0 +1,97 @@
+//! What people read: each folder of `tests/explain` is a question, with the answer as text and as JSON.
+//! `UPDATE=1` rewrites the answers.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchboard_kernel::decision::{Decision, DecisionId};
+use switchboard_kernel::explain::{PlanReport, ReplayReport, Target, top, why, why_not};
+use switchboard_kernel::journal::Entry;
+use switchboard_kernel::moment::Moment;
+use switchboard_kernel::replay::Replayed;
+use switchboard_kernel::state::State;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "ask")]
+enum Question {
+    Why {
+        target: Target,
+        field: Option<String>,
+        entries: Vec<Entry>,
+        since: Option<Moment>,
+        state: State,
+        live: Option<Value>,
+    },
+    WhyNot {
+        operator: String,
+        unit: Option<String>,
+        state: State,
+    },
+    Top {
+        state: State,
+    },
+    Plan {
+        report: PlanReport,
+    },
+    Replay {
+        id: DecisionId,
+        decision: Option<Box<Decision>>,
+        replayed: Replayed,
+    },
+}
+
+fn answer(question: Question) -> (String, String) {
+    match question {
+        Question::Why { target, field, entries, since, state, live } => {
+            let field = field.map(|field| field.parse().unwrap());
+            both(&why(&target, field.as_ref(), &entries, since, &state, live.as_ref()))
+        }
+        Question::WhyNot { operator, unit, state } => both(&why_not(&operator, unit.as_deref(), &state)),
+        Question::Top { state } => both(&top(&state)),
+        Question::Plan { report } => both(&report),
+        Question::Replay { id, decision, replayed } => both(&ReplayReport::of(id, decision.as_deref(), replayed)),
+    }
+}
+
+fn both(report: &(impl Display + Serialize)) -> (String, String) {
+    (report.to_string(), serde_json::to_string_pretty(report).unwrap() + "\n")
+}
+
+fn check(path: &Path, actual: &str) {
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(path, actual).unwrap();
+    }
+    let expected = fs::read_to_string(path).unwrap_or_default();
+    assert!(expected == actual, "{} is not\n{actual}\nhint: UPDATE=1 takes it over", path.display());
+}
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explain");
+    let mut cases: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    cases
+}
+
+#[test]
+fn answers_are_as_recorded() {
+    let cases = cases();
+    assert!(cases.len() >= 10, "the cases are gone");
+    for case in cases {
+        let input = fs::read_to_string(case.join("input.json")).unwrap();
+        let question: Question =
+            serde_json::from_str(&input).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
+        let is_why = matches!(question, Question::Why { .. });
+        let (text, json) = answer(question);
+        assert!(text.lines().all(|line| line == line.trim_end()), "{}: trailing blanks", case.display());
+        if is_why && text.contains("  because ") {
+            assert!(text.lines().take(5).any(|line| line.starts_with("  because ")), "{}", case.display());
+        }
+        check(&case.join("expected.txt"), &text);
+        check(&case.join("expected.json"), &json);
+    }
+}
