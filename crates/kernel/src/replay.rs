@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arbiter::{Arbiter, Judging};
 use crate::decision::{DecisionId, Outcome};
 use crate::journal::{Journal, Recorded};
 use crate::object::Object;
@@ -92,16 +93,30 @@ fn decide(
     let decision = &recorded.decision;
     let recording = Arc::new(recording);
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        let inputs = Arc::new(operator.declaration().inputs);
+        let declaration = operator.declaration();
+        let inputs = Arc::new(declaration.inputs.clone());
         let view = View::new(recording.clone(), topology.clone(), inputs, decision.started);
         let decided = operator.decide(&decision.unit.unit, &view);
-        (decided, view.into_reads())
+        (decided, view.into_reads(), declaration)
     }));
     let name = &decision.unit.operator;
     let came = match ran {
-        Ok((Ok(plan), _)) => Came::planned(name, &plan),
-        Ok((Err(Stop::Failed(message)), _)) => Came::of(name, &Outcome::Failed { message }),
-        Ok((Err(Stop::Parked(_)), Reads { missing, .. })) => {
+        Ok((Ok(plan), reads, declaration)) => {
+            // What is recorded went through the arbiter: names chosen, writes squashed.
+            let judged = Arbiter::default().judge(Judging {
+                unit: &decision.unit,
+                declaration: &declaration,
+                topology,
+                decision: decision.id,
+                plan: &plan,
+                reads: &reads,
+                picture: &*recording,
+            });
+            let writes = judged.writes.into_iter().chain(judged.refused).collect();
+            Came::of(name, &Outcome::Decided { writes, standing: plan.standing })
+        }
+        Ok((Err(Stop::Failed(message)), ..)) => Came::of(name, &Outcome::Failed { message }),
+        Ok((Err(Stop::Parked(_)), Reads { missing, .. }, _)) => {
             Came::of(name, &Outcome::Parked { missing: missing.into_iter().collect() })
         }
         Err(panic) => Came::of(name, &Outcome::Failed { message: format!("panicked: {}", words(&*panic)) }),

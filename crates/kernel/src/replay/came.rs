@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::Outcome;
 use crate::operator::OperatorName;
-use crate::plan::{Expect, Mutation, Plan, Standing};
+use crate::plan::{Expect, Mutation, Standing};
 use crate::redact::{HIDDEN, redact_mutation};
 use crate::resource::TableKey;
 use crate::view::Asked;
@@ -44,11 +44,6 @@ impl Came {
             Outcome::Failed { message } => Self::Failed { message: message.clone() },
             Outcome::Parked { missing } => Self::Parked { missing: missing.clone() },
         }
-    }
-
-    /// What a plan comes to.
-    pub fn planned(operator: &OperatorName, plan: &Plan) -> Self {
-        Self::decided(operator, plan.mutations.clone(), plan.standing.clone())
     }
 
     /// The same without the values of Secrets.

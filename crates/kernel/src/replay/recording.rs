@@ -52,6 +52,13 @@ impl Recording {
         self.unread.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
+    /// The revision of an object that was read as part of a list.
+    fn listed(&self, key: &ObjectKey) -> Option<u64> {
+        let lists = self.decision.lists.iter().filter(|(query, _)| query.table == key.table);
+        let mut all = lists.flat_map(|(_, listed)| listed);
+        all.find(|one| one.name == key.name && one.namespace == key.namespace).map(|one| one.revision)
+    }
+
     fn unknown(&self, table: Option<&TableKey>, what: String) {
         if !table.is_some_and(|table| self.parked.contains(table)) {
             self.unread.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
@@ -61,13 +68,14 @@ impl Recording {
 
 impl Picture for Recording {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
-        let Some((_, revision)) = self.decision.gets.iter().find(|(read, _)| read == key) else {
-            self.unknown(Some(&key.table), key.to_string());
-            return None;
-        };
-        match revision {
-            None => Some(None),
-            Some(revision) => self.objects.get(&(key.clone(), *revision)).cloned().map(Some),
+        let got = self.decision.gets.iter().find(|(read, _)| read == key).map(|(_, revision)| *revision);
+        match got.or_else(|| self.listed(key).map(Some)) {
+            None => {
+                self.unknown(Some(&key.table), key.to_string());
+                None
+            }
+            Some(None) => Some(None),
+            Some(Some(revision)) => self.objects.get(&(key.clone(), revision)).cloned().map(Some),
         }
     }
 

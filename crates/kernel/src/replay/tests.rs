@@ -10,7 +10,7 @@ use crate::journal::Bounds;
 use crate::moment::Moment;
 use crate::operator::{Declaration, Declared, OperatorName, Outward, Reaching, Unit, UnitId, Units};
 use crate::place::ClusterName;
-use crate::plan::{Expect, Mutation, Plan};
+use crate::plan::{Mutation, PatchForm, Plan};
 use crate::resource::{ObjectKey, Resource, Selection, TableKey};
 use crate::view::Outside;
 
@@ -78,11 +78,23 @@ impl crate::view::Picture for World {
 
 /// Decides on a world as the kernel does, and journals it.
 fn record(operator: &dyn Operator, world: &[Object]) -> Journal {
-    let inputs = Arc::new(operator.declaration().inputs);
-    let view = View::new(Arc::new(World(world.to_vec())), topology(), inputs, NOW);
+    let declaration = operator.declaration();
+    let picture = Arc::new(World(world.to_vec()));
+    let view = View::new(picture.clone(), topology(), Arc::new(declaration.inputs.clone()), NOW);
+    let unit = UnitId { operator: OperatorName::new("made"), unit: Unit::Whole };
     let outcome = match operator.decide(&Unit::Whole, &view) {
         Ok(plan) => {
-            Outcome::Decided { writes: plan.mutations.into_iter().rev().map(write).collect(), standing: plan.standing }
+            let judged = Arbiter::default().judge(Judging {
+                unit: &unit,
+                declaration: &declaration,
+                topology: &topology(),
+                decision: DecisionId(1),
+                plan: &plan,
+                reads: &view.reads(),
+                picture: &*picture,
+            });
+            let done = |write| Write { result: WriteResult::Written { revision: 10 }, ..write };
+            Outcome::Decided { writes: judged.writes.into_iter().map(done).collect(), standing: plan.standing }
         }
         Err(Stop::Failed(message)) => Outcome::Failed { message },
         Err(Stop::Parked(_)) => Outcome::Parked { missing: vec![] },
@@ -90,7 +102,7 @@ fn record(operator: &dyn Operator, world: &[Object]) -> Journal {
     let reads = view.into_reads();
     let decision = Decision {
         id: DecisionId(1),
-        unit: UnitId { operator: OperatorName::new("made"), unit: Unit::Whole },
+        unit,
         causes: vec![Cause::Started],
         woken: NOW,
         started: NOW,
@@ -104,13 +116,6 @@ fn record(operator: &dyn Operator, world: &[Object]) -> Journal {
     let mut journal = Journal::in_memory(Bounds::default());
     journal.append(&decision, world, NOW).unwrap();
     journal
-}
-
-/// As the arbiter leaves it.
-fn write(mut mutation: Mutation) -> Write {
-    mutation.expect = Expect::Exactly { uid: "u".into(), revision: 1 };
-    mutation.field_manager = Some("made".into());
-    Write { object: key(&mutation.resource, &mutation.name), mutation, result: WriteResult::Written { revision: 10 } }
 }
 
 fn map(name: &str, data: Value) -> Mutation {
@@ -236,4 +241,21 @@ fn a_secret_that_was_written_is_compared_by_its_digest() {
 fn what_is_not_kept_is_gone() {
     let journal = record(&Reaching(Made(copies)), &input());
     assert_eq!(replay(&Reaching(Made(copies)), &topology(), &journal, DecisionId(2), &[]), Replayed::Gone);
+}
+
+#[test]
+fn what_the_arbiter_made_of_a_plan_is_no_difference() {
+    let squashed: Decide = |view, _| {
+        view.list(&CONFIG_MAPS, &Selection::all())?;
+        let mut plan = Plan::nothing();
+        let body = json!({ "metadata": { "namespace": "shop", "generateName": "web-" } });
+        plan.push(Mutation::create(&CONFIG_MAPS, body));
+        for (key, value) in [("a", 1), ("b", 2)] {
+            let body = json!({ "data": { key: value } });
+            plan.push(Mutation::patch(&CONFIG_MAPS, "shop", "input", PatchForm::Merge, body));
+        }
+        Ok(plan)
+    };
+    let journal = record(&Reaching(Made(squashed)), &input());
+    assert_eq!(again(squashed, &journal, &[]), Replayed::Same);
 }
