@@ -11,6 +11,7 @@
 
 pub mod arbiter;
 pub mod cache;
+pub mod config;
 pub mod decision;
 pub mod explain;
 pub mod journal;

@@ -1,0 +1,382 @@
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const KNOWN: [&str; 3] = ["greeter", "flooder", "tenants"];
+const FILE: &str = "switchboard.yaml";
+
+fn parse(text: &str) -> Result<Config, ConfigErrors> {
+    Config::parse(FILE, text, &KNOWN)
+}
+
+fn problems(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+/// `tests/cases/<name>.yaml` reads to `<name>.out`: the configuration, or what the user sees instead. `UPDATE=1` rewrites.
+#[test]
+fn cases() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config/tests/cases");
+    let mut failed = Vec::new();
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let input = entry.unwrap().path();
+        if input.extension().is_none_or(|e| e != "yaml") {
+            continue;
+        }
+        seen += 1;
+        let got = match parse(&fs::read_to_string(&input).unwrap()) {
+            Ok(config) => {
+                let warnings = config.warnings().into_iter().map(|w| format!("warning: {w}\n"));
+                format!("{}{config:#?}\n", warnings.collect::<String>())
+            }
+            Err(errors) => format!("{errors}\n"),
+        };
+        let output = input.with_extension("out");
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&output, &got).unwrap();
+        } else if fs::read_to_string(&output).unwrap_or_default() != got {
+            failed.push(format!("--- {}\n{got}", input.display()));
+        }
+    }
+    assert!(seen > 10, "the cases were not found");
+    assert!(failed.is_empty(), "{}\nhint: UPDATE=1 takes what is shown as right", failed.join("\n"));
+}
+
+#[test]
+fn the_message_is_what_the_user_sees() {
+    let text = "operators:\n  greeter:\n    debonce: 1s\n";
+    let shown = "error: could not read switchboard.yaml
+  switchboard.yaml:3:5: operators.greeter.debonce: unknown field
+hint: did you mean `debounce`?";
+    assert_eq!(problems(text), shown);
+}
+
+#[test]
+fn an_empty_file_is_the_default() {
+    for text in ["", "\n", "# nothing\n", "---\n", "{}", "\u{feff}", "operators:\nclusters: {}\nlimits:\n"] {
+        assert_eq!(parse(text).unwrap(), Config::default(), "{text:?}");
+    }
+}
+
+#[test]
+fn the_example_of_the_reference_is_read() {
+    let document = include_str!("../../../../docs/CONFIG.md");
+    let example = document.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let config = parse(example).unwrap();
+    assert_eq!(config.operators.len(), 2);
+    // The example shows every field, so that the reference is complete and none of it is refused.
+    for field in FIELDS {
+        let key = field.rsplit('.').next().unwrap();
+        assert!(example.contains(&format!("{key}:")), "the example does not show `{field}`");
+        assert!(document.contains(&format!("| `{field}` |")), "the reference has no row for `{field}`");
+    }
+}
+
+/// Every field with a value that is not its default.
+const FIELDS: [&str; 27] = [
+    "clusters",
+    "clusters.*.kubeconfig",
+    "clusters.*.context",
+    "topology.configuration",
+    "topology.management",
+    "topology.userWorkload",
+    "limits.maxConcurrent",
+    "limits.requestsPerSecond",
+    "limits.processMemory",
+    "journal.maxBytes",
+    "journal.maxAge",
+    "listen",
+    "operators",
+    "operators.*.enabled",
+    "operators.*.debounce",
+    "operators.*.coolDown",
+    "operators.*.writesPerSecond",
+    "operators.*.writesPerMinute",
+    "operators.*.resync",
+    "operators.*.backoff.first",
+    "operators.*.backoff.max",
+    "operators.*.timeout",
+    "operators.*.maxConcurrent",
+    "operators.*.memory",
+    "operators.*.serviceAccount",
+    "operators.*.settings",
+    "topology",
+];
+
+#[test]
+fn every_field_arrives() {
+    let config = parse(include_str!("tests/cases/full.yaml")).unwrap();
+    let name = ClusterName::new;
+    let hub = ClusterConfig { kubeconfig: Some("/etc/hub.kubeconfig".into()), context: Some("admin".into()) };
+    assert_eq!(config.clusters[&name("hub")], hub);
+    assert_eq!(config.clusters[&name("edge")], ClusterConfig { context: None, kubeconfig: Some("edge.yaml".into()) });
+    let topology = Topology { configuration: name("hub"), management: name("hub"), user_workload: name("edge") };
+    assert_eq!(config.topology, topology);
+    let limits = GlobalLimits { max_concurrent: 8, requests_per_second: 25, process_memory_bytes: 2 << 30 };
+    assert_eq!(config.limits, limits);
+    assert_eq!(config.journal, JournalConfig { max_bytes: 64 << 20, max_age: Duration::from_secs(24 * 3600) });
+    assert_eq!(config.listen, Some("127.0.0.1:9090".parse().unwrap()));
+    let greeter = OperatorConfig {
+        enabled: false,
+        limits: Limits {
+            debounce: Duration::from_millis(500),
+            cool_down: Duration::from_millis(1500),
+            writes_per_second: 5,
+            writes_per_minute: 60,
+            resync: None,
+            backoff_first: Duration::from_secs(2),
+            backoff_max: Duration::from_secs(60),
+            timeout: Duration::from_secs(90),
+            max_concurrent: 2,
+            memory_bytes: 256 << 20,
+        },
+        service_account: Some(ServiceAccount { namespace: "tools".into(), name: "greeter".into() }),
+        settings: json!({"greeting": "hello", "names": ["a", 1, true, null], "deep": {"octal": 8}}),
+    };
+    assert_eq!(config.operators[&OperatorName::new("greeter")], greeter);
+    assert_eq!(config.operators[&OperatorName::new("flooder")], OperatorConfig::default());
+    assert_eq!(config.operators.len(), 2);
+}
+
+#[test]
+fn relative_paths_count_from_the_file() {
+    let text = "clusters: {a: {kubeconfig: k/config}}";
+    let at = |file| Config::parse(file, text, &[]).unwrap().clusters[&ClusterName::new("a")].kubeconfig.clone();
+    assert_eq!(at("switchboard.yaml"), Some("k/config".into()));
+    assert_eq!(at("/etc/sb/switchboard.yaml"), Some("/etc/sb/k/config".into()));
+}
+
+#[test]
+fn durations_are_gos() {
+    let millis = |text: &str| duration::parse(text).map(|d| d.as_nanos() as f64 / 1e6).ok();
+    for (text, expected) in [
+        ("200ms", 200.0),
+        ("1.5s", 1500.0),
+        ("10m", 600_000.0),
+        ("168h", 604_800_000.0),
+        ("1h30m", 5_400_000.0),
+        (".5s", 500.0),
+        ("5.s", 5000.0),
+        ("+5s", 5000.0),
+        ("100us", 0.1),
+        ("100µs", 0.1),
+        ("1ns", 0.000_001),
+        ("0", 0.0),
+        ("-0", 0.0),
+        ("0.000000000000000000001h", 0.0),
+    ] {
+        assert_eq!(millis(text), Some(expected), "{text}");
+    }
+    for text in ["", "5", "s", ".s", "5 s", "1d", "1s2", "-1s", "--1s", "+-1s", "1S", "1e3s", "1..5s", "∞"] {
+        assert_eq!(millis(text), None, "{text}");
+    }
+    let endless = format!("{}h", "9".repeat(1000));
+    assert_eq!(duration::parse(&endless).unwrap().as_secs(), u64::MAX);
+}
+
+#[test]
+fn durations_are_shown_as_they_are_read() {
+    for text in ["0s", "200ms", "1.5s", "10m", "168h", "90s", "7us", "3ns"] {
+        assert_eq!(duration::shown(duration::parse(text).ok().unwrap()), text);
+    }
+}
+
+#[test]
+fn errors_are_bounded() {
+    let text: String = (0..50).map(|i| format!("unknown{i}: 1\n")).collect();
+    let errors = parse(&text).unwrap_err();
+    assert_eq!((errors.errors.len(), errors.left_off), (MAX_ERRORS, 50 - MAX_ERRORS));
+    assert!(errors.to_string().ends_with("\n  and 30 more"));
+}
+
+#[test]
+fn size_and_depth_are_bounded() {
+    assert!(problems(&"#".repeat(MAX_BYTES + 1)).contains("is longer than 1048576 bytes"));
+    let nested =
+        |depth: usize| format!("operators: {{greeter: {{settings: {}{}}}}}", "[".repeat(depth), "]".repeat(depth));
+    assert!(parse(&nested(MAX_DEPTH - 3)).is_ok());
+    assert!(problems(&nested(MAX_DEPTH - 2)).contains("nests deeper than 64 levels"));
+    // The parser has a bound of its own, far above.
+    assert!(parse(&nested(100_000)).is_err());
+}
+
+#[test]
+fn many_keys_do_not_take_long() {
+    let text: String = (0..60_000).map(|i| format!("      k{i}: v\n")).collect();
+    let config = parse(&format!("operators:\n  greeter:\n    settings:\n{text}")).unwrap();
+    let settings = &config.operators[&OperatorName::new("greeter")].settings;
+    assert_eq!(settings.as_object().unwrap().len(), 60_000);
+}
+
+#[test]
+fn slips_are_told_from_other_words() {
+    let known = ["debounce", "coolDown", "maxConcurrent", "memory", "resync"];
+    let near = |word| report::nearest(word, &known);
+    assert_eq!(near("debonce"), Some("debounce"));
+    assert_eq!(near("debuonce"), Some("debounce"));
+    assert_eq!(near("cooldown"), Some("coolDown"));
+    assert_eq!(near("max_concurrent"), Some("maxConcurrent"));
+    assert_eq!(near("max-concurrency"), Some("maxConcurrent"));
+    assert_eq!(near("Memory"), Some("memory"));
+    for other in ["", "x", "workers", "parallelism", "re", &"debounce".repeat(50)] {
+        assert_eq!(near(other), None, "{other}");
+    }
+}
+
+#[test]
+fn what_can_change_while_it_runs() {
+    let old = parse("operators: {greeter: {}, flooder: {}}").unwrap();
+    assert!(old.changes(&old).is_empty());
+    let new = parse("limits: {maxConcurrent: 2}\noperators: {greeter: {debounce: 1s}, flooder: }").unwrap();
+    let changes = old.changes(&new);
+    let limits = Limits { debounce: Duration::from_secs(1), ..Limits::default() };
+    assert_eq!(changes.limits, [(OperatorName::new("greeter"), limits)]);
+    assert_eq!(changes.global, Some(new.limits.clone()));
+    assert!(changes.needs_restart.is_empty());
+}
+
+#[test]
+fn what_waits_for_a_restart() {
+    let old = parse("operators: {greeter: {settings: {password: a}}, flooder: {enabled: false}}").unwrap();
+    let text = "clusters: {a: {}}\njournal: {maxAge: 1h}\nlisten: 127.0.0.1:0
+operators: {greeter: {enabled: no, serviceAccount: a/b, settings: {password: hush}, timeout: 1s}, tenants: }";
+    let changes = old.changes(&parse(text).unwrap());
+    let sentences = [
+        "`clusters` changed",
+        "`topology` changed",
+        "`journal` changed",
+        "`listen` changed",
+        "operator `greeter` is no longer enabled",
+        "`serviceAccount` of operator `greeter` changed",
+        "`settings` of operator `greeter` changed",
+        "operator `tenants` is new",
+        "operator `flooder` is gone",
+    ];
+    assert_eq!(changes.needs_restart, sentences);
+    assert_eq!(changes.limits.len(), 1);
+    assert!(!changes.is_empty());
+}
+
+/// Text that is often nearly right.
+fn nearly() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(vec![
+        "operators",
+        "greeter",
+        "debounce",
+        "backoff",
+        "first",
+        "max",
+        "limits",
+        "memory",
+        "processMemory",
+        "listen",
+        "clusters",
+        "default",
+        "kubeconfig",
+        "topology",
+        "management",
+        "settings",
+        "resync",
+        "journal",
+        "maxBytes",
+        "maxAge",
+        "serviceAccount",
+        "enabled",
+        "maxConcurrent",
+        "<<",
+        "? a",
+        "\"",
+        "'",
+        "!!str x",
+        "~",
+    ]);
+    let value = prop_oneof![
+        prop::sample::select(vec![
+            "",
+            "1s",
+            "-1s",
+            "0",
+            "1Gi",
+            "1e999999999",
+            "-1e-99999",
+            "9223372036854775808",
+            "*a",
+            "&a b",
+            "[",
+            "{",
+            "]",
+            "}",
+            "|",
+            ">",
+            "never",
+            "off",
+            "a/b",
+            "---",
+            "...",
+            "127.0.0.1:1",
+            "0x1p",
+            "1_0",
+            ".",
+            "-",
+            "'",
+            "!!binary x",
+            "2001-01-01",
+            ".inf",
+            ".nan",
+        ])
+        .prop_map(str::to_string),
+        "\\PC{0,6}",
+        "[-+]?[0-9.]{1,30}[a-zA-Zµ]{0,3}",
+    ];
+    let line =
+        (0usize..6, key, value).prop_map(|(indent, key, value)| format!("{}{key}: {value}", "  ".repeat(indent)));
+    prop::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
+}
+
+/// Every limit of a file that was accepted.
+fn within_bounds(config: &Config) -> bool {
+    let fits = |l: &Limits| {
+        l.writes_per_second >= 1
+            && l.writes_per_minute >= 1
+            && l.max_concurrent >= 1
+            && !l.timeout.is_zero()
+            && l.resync.is_none_or(|r| !r.is_zero())
+            && !l.backoff_first.is_zero()
+            && l.backoff_first <= l.backoff_max
+            && l.backoff_max <= Duration::from_secs(24 * 3600)
+            && l.memory_bytes <= 1 << 40
+    };
+    let topology = Place::ALL.iter().all(|place| config.clusters.contains_key(config.topology.cluster(*place)));
+    let global = config.limits.max_concurrent >= 1 && config.limits.requests_per_second >= 1;
+    topology && global && config.journal.max_bytes >= 1 << 20 && config.operators.values().all(|o| fits(&o.limits))
+}
+
+proptest! {
+    #[test]
+    fn guarantees_no_text_panics(text in prop_oneof!["\\PC{0,200}", "(?s).{0,200}", nearly()]) {
+        // A carriage return ends a line too.
+        let lines = text.matches(['\n', '\r']).count() + 2;
+        if let Err(errors) = parse(&text) {
+            prop_assert!(!errors.errors.is_empty());
+            let shown = errors.to_string();
+            prop_assert!(shown.starts_with("error: could not read switchboard.yaml\n  switchboard.yaml:"));
+            for error in &errors.errors {
+                prop_assert!(error.line >= 1 && error.column >= 1 && error.line <= lines, "{error:?} of {lines}");
+            }
+        }
+    }
+
+    #[test]
+    fn guarantees_values_are_within_bounds(text in nearly()) {
+        if let Ok(config) = parse(&text) {
+            prop_assert!(within_bounds(&config), "{config:?}");
+        }
+    }
+}
