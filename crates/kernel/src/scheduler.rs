@@ -251,6 +251,18 @@ impl Scheduler {
         told.collect()
     }
 
+    /// The same for one unit, with what has woken it.
+    pub fn waiting(&self, now: Moment, unit: &UnitId) -> (Wait, Vec<Cause>) {
+        let entry = self.operators.get(&unit.operator).and_then(|line| line.units.get(&unit.unit));
+        (self.wait(now, unit), entry.map(|entry| entry.causes.clone()).unwrap_or_default())
+    }
+
+    /// Whether nothing runs and nothing was woken or left unfinished: what remains are retries, regular looks and returns.
+    pub fn is_idle(&self) -> bool {
+        let woken = |line: &Line| line.units.values().any(unit::Entry::is_wanted);
+        self.running.is_empty() && !self.operators.values().any(woken)
+    }
+
     /// What runs, and since when.
     pub fn running(&self) -> impl Iterator<Item = (&UnitId, Moment)> {
         self.running.iter().map(|(unit, run)| (unit, run.since))

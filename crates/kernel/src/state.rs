@@ -220,3 +220,26 @@ pub enum Finding {
         at: Moment,
     },
 }
+
+impl Finding {
+    /// The object it is about.
+    pub fn object(&self) -> &ObjectKey {
+        match self {
+            Finding::Fight { object, .. } | Finding::Loop { object, .. } => object,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::Fight { object, field, units: [first, second], flips, .. } => {
+                write!(f, "{first} and {second} fight over {field} of {object}: it went back and forth {flips} times")
+            }
+            Finding::Loop { object, field, unit, writes, .. } => write!(
+                f,
+                "{unit} writes {field} of {object} again and again though nothing it reads from others changes: {writes} times"
+            ),
+        }
+    }
+}

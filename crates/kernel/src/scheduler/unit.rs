@@ -61,6 +61,11 @@ pub enum Ended {
 }
 
 impl Entry {
+    /// Whether something new is to be looked at, or the last run left work.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.causes.is_empty() || self.unfinished
+    }
+
     pub(super) fn wake(&mut self, now: Moment, cause: Cause) {
         self.gone = false;
         self.parked.clear();

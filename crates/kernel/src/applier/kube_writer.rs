@@ -1,0 +1,146 @@
+//! Writes over `kube::Client`: the embedded cluster and real ones alike.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http_body_util::BodyExt;
+use serde_json::Value;
+
+use super::{Answer, WriteRequest, Writer, prepare};
+use crate::operator::ServiceAccount;
+use crate::place::ClusterName;
+use crate::resource::ObjectKey;
+
+/// How long an answer is waited for.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest answer that is read.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// Writes to the clusters by name.
+pub struct KubeWriter {
+    clients: BTreeMap<ClusterName, kube::Client>,
+}
+
+impl KubeWriter {
+    /// Over these clients. They must be allowed to impersonate the operators' service accounts.
+    pub fn new(clients: BTreeMap<ClusterName, kube::Client>) -> Self {
+        Self { clients }
+    }
+
+    async fn write(&self, request: &WriteRequest) -> Answer {
+        let Some(client) = self.clients.get(&request.write.object.table.cluster) else {
+            return no_cluster(&request.write.object.table.cluster);
+        };
+        let prepared = prepare(request);
+        let mut builder = http::Request::builder()
+            .method(prepared.method)
+            .uri(&prepared.uri)
+            .header("Content-Type", prepared.content_type)
+            .header("Accept", "application/json");
+        if let Some(user) = &request.user {
+            builder = impersonating(builder, user);
+        }
+        let http = match builder.body(kube::client::Body::from(prepared.body.to_string().into_bytes())) {
+            Ok(http) => http,
+            Err(error) => return refusal(400, "BadRequest", format!("no request can be made of it: {error}")),
+        };
+        match tokio::time::timeout(ANSWER_TIMEOUT, exchange(client, http)).await {
+            Ok(Ok((code, retry_after, body))) => answer(request, code, retry_after, body),
+            Ok(Err(message)) => Answer::Unknown { message },
+            Err(_) => Answer::Unknown { message: format!("no answer within {ANSWER_TIMEOUT:?}") },
+        }
+    }
+
+    async fn read(&self, key: &ObjectKey) -> Result<Option<Value>, String> {
+        let cluster = &key.table.cluster;
+        let client = self.clients.get(cluster).ok_or_else(|| format!("no cluster is called {cluster}"))?;
+        let request = http::Request::get(key.path())
+            .header("Accept", "application/json")
+            .body(kube::client::Body::empty())
+            .map_err(|error| format!("no request can be made of it: {error}"))?;
+        let asked = tokio::time::timeout(ANSWER_TIMEOUT, exchange(client, request)).await;
+        let (code, _, body) = asked.map_err(|_| format!("no answer within {ANSWER_TIMEOUT:?}"))??;
+        match code {
+            200 => Ok(Some(body)),
+            404 => Ok(None),
+            _ => Err(format!("could not read {key}: {}", message_of(&body, code))),
+        }
+    }
+}
+
+impl Writer for KubeWriter {
+    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, Answer> {
+        self.write(request).boxed()
+    }
+
+    fn get<'a>(&'a self, key: &'a ObjectKey) -> BoxFuture<'a, Result<Option<Value>, String>> {
+        self.read(key).boxed()
+    }
+
+    fn wait(&self, time: Duration) -> BoxFuture<'_, ()> {
+        tokio::time::sleep(time).boxed()
+    }
+}
+
+fn no_cluster(name: &ClusterName) -> Answer {
+    refusal(404, "NotFound", format!("no cluster is called {name}"))
+}
+
+fn refusal(code: u16, reason: &str, message: String) -> Answer {
+    Answer::Refused { code, reason: reason.to_string(), message, retry_after: None }
+}
+
+/// The groups of a service account are given as well: a server adds none of its own to an impersonated name.
+fn impersonating(builder: http::request::Builder, user: &ServiceAccount) -> http::request::Builder {
+    builder
+        .header("Impersonate-User", user.user())
+        .header("Impersonate-Group", "system:serviceaccounts")
+        .header("Impersonate-Group", format!("system:serviceaccounts:{}", user.namespace))
+        .header("Impersonate-Group", "system:authenticated")
+}
+
+async fn exchange(
+    client: &kube::Client,
+    request: http::Request<kube::client::Body>,
+) -> Result<(u16, Option<Duration>, Value), String> {
+    let response = client.send(request).await.map_err(|error| format!("the connection failed: {error}"))?;
+    let code = response.status().as_u16();
+    let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+    let body = http_body_util::Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
+    let bytes = body.map_err(|error| format!("the answer was cut off: {error}"))?.to_bytes();
+    let value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    Ok((code, header.map(Duration::from_secs), value))
+}
+
+fn answer(request: &WriteRequest, code: u16, retry_after: Option<Duration>, body: Value) -> Answer {
+    let is_object = body["kind"] == request.write.mutation.resource.kind.as_ref();
+    match code {
+        200..=299 => {
+            let revision = body.pointer("/metadata/resourceVersion").and_then(|r| r.as_str()?.parse().ok());
+            Answer::Done { after: is_object.then_some(body), revision: revision.unwrap_or_default() }
+        }
+        // A server that fails may have written before it failed.
+        500.. => Answer::Unknown { message: withheld(request, &body, code) },
+        _ => Answer::Refused {
+            code,
+            reason: body["reason"].as_str().unwrap_or_default().to_string(),
+            message: withheld(request, &body, code),
+            retry_after,
+        },
+    }
+}
+
+/// Refusals of Secrets may quote what was sent.
+fn withheld(request: &WriteRequest, body: &Value, code: u16) -> String {
+    let secret = request.write.mutation.resource.kind == "Secret" && request.write.mutation.resource.group.is_empty();
+    if secret && matches!(code, 400 | 422 | 500..) {
+        return format!("the server refused the Secret with {code} {}", body["reason"].as_str().unwrap_or_default());
+    }
+    message_of(body, code)
+}
+
+fn message_of(body: &Value, code: u16) -> String {
+    body["message"].as_str().map_or_else(|| format!("the server answered {code}"), str::to_string)
+}

@@ -1,0 +1,112 @@
+//! A write as an HTTP request.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::WriteRequest;
+use crate::plan::{Act, Expect, PatchForm};
+
+/// Method, path with query, content type and body of a write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// The method.
+    pub method: http::Method,
+    /// Path and query.
+    pub uri: String,
+    /// Of the body.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: Value,
+}
+
+/// Makes the request of a write, with what must still hold in it.
+pub fn prepare(request: &WriteRequest) -> Prepared {
+    let mutation = &request.write.mutation;
+    let mut uri = match &mutation.act {
+        Act::Create(_) => request.write.object.table.resource.path(&request.write.object.namespace),
+        _ => request.write.object.path(),
+    };
+    if let Some(subresource) = &mutation.subresource {
+        let _ = write!(uri, "/{subresource}");
+    }
+    let mut query: Vec<String> = Vec::new();
+    if !matches!(mutation.act, Act::Delete { .. }) {
+        query.push(format!("fieldManager={}", encode(&request.manager)));
+    }
+    if request.dry_run {
+        query.push("dryRun=All".to_string());
+    }
+    let (method, content_type, body) = match &mutation.act {
+        Act::Create(body) => (http::Method::POST, "application/json", named(body, &request.write.object.name)),
+        Act::Update(body) => (http::Method::PUT, "application/json", expecting(body, &mutation.expect)),
+        Act::Apply { body, force } => {
+            query.push(format!("force={force}"));
+            (http::Method::PATCH, "application/apply-patch+yaml", body.clone())
+        }
+        Act::Patch { form, body } => patch(*form, body, &mutation.expect),
+        Act::Delete { propagation } => {
+            (http::Method::DELETE, "application/json", delete_options(propagation.as_deref(), &mutation.expect))
+        }
+    };
+    if !query.is_empty() {
+        let _ = write!(uri, "?{}", query.join("&"));
+    }
+    Prepared { method, uri, content_type, body }
+}
+
+/// The name that was chosen stands in for `generateName`, so that a second try cannot make a second object.
+fn named(body: &Value, name: &str) -> Value {
+    let mut body = body.clone();
+    body["metadata"]["name"] = name.into();
+    body
+}
+
+fn expecting(body: &Value, expect: &Expect) -> Value {
+    let mut body = body.clone();
+    if let Expect::Exactly { uid, revision } = expect {
+        body["metadata"]["uid"] = uid.as_str().into();
+        body["metadata"]["resourceVersion"] = revision.to_string().into();
+    }
+    body
+}
+
+fn patch(form: PatchForm, body: &Value, expect: &Expect) -> (http::Method, &'static str, Value) {
+    let (content_type, body) = match (form, expect) {
+        (PatchForm::Merge, _) => ("application/merge-patch+json", expecting(body, expect)),
+        (PatchForm::Strategic, _) => ("application/strategic-merge-patch+json", expecting(body, expect)),
+        (PatchForm::Json, Expect::Exactly { uid, revision }) => {
+            let test = |path: &str, value: &str| json!({"op": "test", "path": path, "value": value});
+            let mut steps = vec![test("/metadata/uid", uid), test("/metadata/resourceVersion", &revision.to_string())];
+            steps.extend(body.as_array().cloned().unwrap_or_default());
+            ("application/json-patch+json", Value::Array(steps))
+        }
+        (PatchForm::Json, _) => ("application/json-patch+json", body.clone()),
+    };
+    (http::Method::PATCH, content_type, body)
+}
+
+fn delete_options(propagation: Option<&str>, expect: &Expect) -> Value {
+    let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
+    if let Some(propagation) = propagation {
+        options["propagationPolicy"] = propagation.into();
+    }
+    if let Expect::Exactly { uid, revision } = expect {
+        options["preconditions"] = json!({"uid": uid, "resourceVersion": revision.to_string()});
+    }
+    options
+}
+
+/// Percent-encodes what is not plain in a query.
+fn encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if plain(byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}

@@ -1,0 +1,194 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+
+use super::*;
+use crate::place::ClusterName;
+use crate::plan::{Mutation, PatchForm};
+use crate::resource::{Resource, TableKey};
+
+const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+
+/// One object on a server whose answers are lost now and then.
+#[derive(Default)]
+struct Flaky {
+    object: Mutex<Option<Value>>,
+    revision: Mutex<u64>,
+    /// For each send in turn: whether the answer is lost, and whether the write is done before.
+    script: Mutex<Vec<(bool, bool)>>,
+    effects: Mutex<u32>,
+}
+
+impl Flaky {
+    fn holding(object: Option<Value>, script: &[(bool, bool)]) -> Self {
+        let mut script = script.to_vec();
+        script.reverse();
+        Self { object: Mutex::new(object), revision: Mutex::new(10), script: Mutex::new(script), ..Self::default() }
+    }
+
+    fn carry(&self, request: &WriteRequest) -> Answer {
+        let mut object = self.object.lock().unwrap();
+        let exactly = match &request.write.mutation.expect {
+            Expect::Exactly { revision, .. } => Some(*revision),
+            _ => None,
+        };
+        if exactly.is_some() && revision_of(object.as_ref()) != exactly {
+            let (code, reason) = if object.is_none() { (404, "NotFound") } else { (409, "Conflict") };
+            return Answer::Refused { code, reason: reason.into(), message: "changed".into(), retry_after: None };
+        }
+        let mut revision = self.revision.lock().unwrap();
+        let mut next = match (&request.write.mutation.act, object.as_ref()) {
+            (Act::Create(_), Some(_)) => {
+                let reason = "AlreadyExists".to_string();
+                return Answer::Refused { code: 409, reason, message: "there".into(), retry_after: None };
+            }
+            (Act::Create(body) | Act::Update(body) | Act::Apply { body, .. }, _) => body.clone(),
+            (Act::Patch { body, .. }, Some(object)) => {
+                let mut object = object.clone();
+                let count = object["data"]["n"].as_str().unwrap_or("0").parse::<u32>().unwrap();
+                assert_eq!(body["append"], true);
+                object["data"]["n"] = (count + 1).to_string().into();
+                object
+            }
+            (Act::Delete { .. }, Some(_)) => {
+                *object = None;
+                *self.effects.lock().unwrap() += 1;
+                return Answer::Done { after: None, revision: 0 };
+            }
+            (_, None) => {
+                let reason = "NotFound".to_string();
+                return Answer::Refused { code: 404, reason, message: "gone".into(), retry_after: None };
+            }
+        };
+        *revision += 1;
+        next["metadata"]["resourceVersion"] = revision.to_string().into();
+        next["metadata"]["managedFields"] = json!([{"manager": request.manager, "time": "2026-01-01T00:00:00Z"}]);
+        *object = Some(next.clone());
+        *self.effects.lock().unwrap() += 1;
+        Answer::Done { after: Some(next), revision: *revision }
+    }
+}
+
+impl Writer for Flaky {
+    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, Answer> {
+        let (lost, done) = self.script.lock().unwrap().pop().unwrap_or((false, true));
+        let answer = if done { self.carry(request) } else { Answer::Unknown { message: "cut".into() } };
+        let answer = if lost { Answer::Unknown { message: "cut".into() } } else { answer };
+        Box::pin(async move { answer })
+    }
+
+    fn get<'a>(&'a self, _key: &'a ObjectKey) -> BoxFuture<'a, Result<Option<Value>, String>> {
+        let object = self.object.lock().unwrap().clone();
+        Box::pin(async move { Ok(object) })
+    }
+
+    fn wait(&self, _time: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+fn held() -> Value {
+    json!({"metadata": {"name": "a", "namespace": "shop", "uid": "u", "resourceVersion": "10"}, "data": {"n": "0"}})
+}
+
+fn wanted() -> Value {
+    json!({"metadata": {"name": "a", "namespace": "shop"}, "data": {"n": "1"}})
+}
+
+fn write(mutation: Mutation) -> Write {
+    let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(mutation.resource.clone()) };
+    let object = ObjectKey { table, namespace: "shop".into(), name: "a".into() };
+    Write { mutation, object, result: WriteResult::Skipped }
+}
+
+fn expecting(mut mutation: Mutation) -> Mutation {
+    mutation.expect = Expect::Exactly { uid: "u".into(), revision: 10 };
+    mutation
+}
+
+fn acts() -> Vec<(Option<Value>, Mutation)> {
+    let append = || Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({"append": true}));
+    vec![
+        (None, Mutation::create(&CONFIG_MAPS, wanted())),
+        (Some(held()), expecting(Mutation::update(&CONFIG_MAPS, wanted()))),
+        (Some(held()), Mutation::apply(&CONFIG_MAPS, wanted())),
+        (Some(held()), expecting(append())),
+        (Some(held()), append().regardless()),
+        (Some(held()), expecting(Mutation::delete(&CONFIG_MAPS, "shop", "a"))),
+        (Some(held()), Mutation::delete(&CONFIG_MAPS, "shop", "a").regardless()),
+    ]
+}
+
+async fn carry(writer: &Flaky, mutation: Mutation) -> Carried {
+    carry_out(writer, vec![write(mutation)], None, "me", false).await.remove(0)
+}
+
+#[tokio::test]
+async fn guarantees_a_lost_answer_is_no_second_effect() {
+    for (start, mutation) in acts() {
+        let writer = Flaky::holding(start, &[(true, true)]);
+        let carried = carry(&writer, mutation.clone()).await;
+        let effects = *writer.effects.lock().unwrap();
+        // An apply says how it shall be; saying it twice is one effect on the object.
+        let once = effects == 1 || matches!(mutation.act, Act::Apply { .. });
+        assert!(once, "{mutation}: {effects} effects");
+        assert!(matches!(carried.write.result, WriteResult::Written { .. }), "{mutation}: {:?}", carried.write.result);
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_did_not_arrive_is_sent_again_or_decided_again() {
+    for (start, mutation) in acts() {
+        let writer = Flaky::holding(start, &[(true, false)]);
+        let carried = carry(&writer, mutation.clone()).await;
+        let effects = *writer.effects.lock().unwrap();
+        match carried.write.result {
+            WriteResult::Written { .. } => assert_eq!(effects, 1, "{mutation}"),
+            WriteResult::Stale { .. } => assert_eq!(effects, 0, "{mutation}"),
+            other => panic!("{mutation}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_object_of_somebody_else_is_not_taken_for_ours() {
+    let writer = Flaky::holding(Some(held()), &[]);
+    let carried = carry(&writer, Mutation::create(&CONFIG_MAPS, wanted())).await;
+    assert!(matches!(carried.write.result, WriteResult::Stale { .. }), "{:?}", carried.write.result);
+}
+
+#[tokio::test]
+async fn guarantees_nothing_is_written_after_a_failure() {
+    let writer = Flaky::holding(Some(held()), &[]);
+    let mut stale = Mutation::update(&CONFIG_MAPS, wanted());
+    stale.expect = Expect::Exactly { uid: "u".into(), revision: 9 };
+    let next = Mutation::apply(&CONFIG_MAPS, wanted());
+    let carried = carry_out(&writer, vec![write(stale), write(next)], None, "me", false).await;
+    assert!(matches!(carried[0].write.result, WriteResult::Stale { .. }));
+    assert_eq!(carried[1].write.result, WriteResult::Skipped);
+    assert_eq!(*writer.effects.lock().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_second_write_of_a_run_follows_the_first() {
+    let writer = Flaky::holding(Some(held()), &[]);
+    let patch = || expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({"append": true})));
+    let carried = carry_out(&writer, vec![write(patch()), write(patch())], None, "me", false).await;
+    assert_eq!(carried[1].write.result, WriteResult::Written { revision: 12 });
+}
+
+#[test]
+fn what_must_hold_travels_with_the_request() {
+    let request =
+        |mutation| WriteRequest { write: write(mutation), user: None, manager: "me too".into(), dry_run: true };
+    let delete = prepare(&request(expecting(Mutation::delete(&CONFIG_MAPS, "shop", "a"))));
+    assert_eq!(delete.uri, "/api/v1/namespaces/shop/configmaps/a?dryRun=All");
+    assert_eq!(delete.body["preconditions"], json!({"uid": "u", "resourceVersion": "10"}));
+    let steps = json!([{"op": "remove", "path": "/data"}]);
+    let patch = prepare(&request(expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Json, steps))));
+    assert_eq!(patch.uri, "/api/v1/namespaces/shop/configmaps/a?fieldManager=me%20too&dryRun=All");
+    assert_eq!(patch.body.as_array().unwrap().len(), 3);
+    assert_eq!(patch.body[1], json!({"op": "test", "path": "/metadata/resourceVersion", "value": "10"}));
+}

@@ -1,0 +1,396 @@
+//! A run of a unit: from its start to what is recorded of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Core;
+use super::echo::Echo;
+use crate::applier::Carried;
+use crate::arbiter::Judging;
+use crate::cache::Snapshot;
+use crate::decision::{Cause, Decision, DecisionId, Outcome, Write, WriteResult};
+use crate::moment::Moment;
+use crate::operator::{Declared, Operator, ServiceAccount, Stop, Unit, UnitId, Units};
+use crate::place::Topology;
+use crate::plan::{Act, Plan, Standing};
+use crate::redact::Secrets;
+use crate::resource::{ObjectKey, TableKey};
+use crate::scheduler::{Ended, Started};
+use crate::state::{Finding, Word};
+use crate::view::{Picture, Reads, View};
+use crate::wake;
+
+/// An operator is to decide for a unit.
+pub struct Run {
+    /// Which unit.
+    pub unit: UnitId,
+    /// The number the decision will have.
+    pub id: DecisionId,
+    /// When.
+    pub now: Moment,
+    /// How long it may take.
+    pub timeout: Duration,
+    pub(crate) operator: Arc<dyn Operator>,
+    pub(crate) picture: Arc<Snapshot>,
+    topology: Arc<Topology>,
+    inputs: Arc<BTreeSet<Declared>>,
+}
+
+/// What an operator answered, and what it had read.
+pub struct Answered {
+    /// The plan, or why there is none.
+    pub plan: Result<Plan, Stop>,
+    /// What was read.
+    pub reads: Reads,
+    /// How long it took.
+    pub decide_us: u64,
+}
+
+impl Run {
+    /// Lets the operator decide, here and now. A panic is an answer too.
+    pub fn decide(&self) -> (Result<Plan, Stop>, Reads) {
+        let picture: Arc<dyn Picture> = self.picture.clone();
+        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now);
+        let plan = decide_caught(&*self.operator, &self.unit.unit, &view);
+        (plan, view.into_reads())
+    }
+}
+
+/// Lets an operator decide; a panic becomes a failure with its message.
+pub(crate) fn decide_caught(operator: &dyn Operator, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| operator.decide(unit, view)));
+    caught.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_string());
+        Err(Stop::Failed(format!("panicked: {text}")))
+    })
+}
+
+/// A unit that runs.
+pub(super) struct Running {
+    id: DecisionId,
+    causes: Vec<Cause>,
+    woken: Moment,
+    started: Moment,
+    picture: Arc<Snapshot>,
+    /// The last change that is in the picture.
+    seen: u64,
+    answered: Option<Pending>,
+}
+
+struct Pending {
+    reads: Reads,
+    refused: Vec<Write>,
+    held: Vec<Write>,
+    standing: Standing,
+    again: Option<Duration>,
+    decide_us: u64,
+}
+
+/// What the core makes of an answer.
+pub enum Judgement {
+    /// These are to be carried out in this order; report with [`Core::carried`].
+    Write {
+        /// The writes.
+        writes: Vec<Write>,
+        /// As whom.
+        user: Option<ServiceAccount>,
+    },
+    /// The run is over.
+    Over(Box<Closed>),
+}
+
+/// A run that is over.
+pub struct Closed {
+    /// For the journal.
+    pub decision: Decision,
+    /// What was read, as it was.
+    pub picture: Arc<Snapshot>,
+    /// Fights and loops found.
+    pub findings: Vec<Finding>,
+    /// What was carried out, with the objects before and after.
+    pub carried: Vec<Carried>,
+}
+
+impl Core {
+    pub(super) fn begin(&mut self, now: Moment, started: Started) -> Option<Run> {
+        let hosted = self.operators.get(&started.unit.operator)?;
+        let id = DecisionId(self.next_decision);
+        self.next_decision += 1;
+        let picture = self.cache.snapshot();
+        let run = Run {
+            unit: started.unit.clone(),
+            id,
+            now,
+            timeout: hosted.limits.timeout,
+            operator: hosted.operator.clone(),
+            picture: picture.clone(),
+            topology: self.topology.clone(),
+            inputs: hosted.inputs.clone(),
+        };
+        self.echoes.forget(&started.unit);
+        self.running.insert(
+            started.unit,
+            Running {
+                id,
+                causes: started.causes,
+                woken: started.woken,
+                started: now,
+                picture,
+                seen: self.changes_seen,
+                answered: None,
+            },
+        );
+        Some(run)
+    }
+
+    /// Takes in what an operator answered. Answers for runs that are over are dropped.
+    pub fn decided(&mut self, now: Moment, unit: &UnitId, id: DecisionId, answered: Answered) -> Option<Judgement> {
+        let running = self.running.get(unit).filter(|running| running.id == id && running.answered.is_none())?;
+        let picture = running.picture.clone();
+        let hosted = self.operators.get_mut(&unit.operator)?;
+        let Answered { plan, reads, decide_us } = answered;
+        let plan = without_secrets(plan, &reads, &*picture);
+        hosted.account.run(decide_us, matches!(plan, Err(Stop::Failed(_))));
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(stop) => return Some(Judgement::Over(Box::new(self.stopped(now, unit, stop, reads, decide_us)))),
+        };
+        let judged = self.arbiter.judge(Judging {
+            unit,
+            declaration: &hosted.declaration,
+            topology: &self.topology,
+            decision: id,
+            plan: &plan,
+            reads: &reads,
+            picture: &*picture,
+        });
+        let user = hosted.declaration.service_account.clone();
+        let mut writes = judged.writes;
+        let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
+        let allowed = self.scheduler.spend(now, &unit.operator, wanted);
+        let held = hold_back(&mut writes, allowed);
+        let pending =
+            Pending { reads, refused: judged.refused, held, standing: plan.standing, again: plan.again, decide_us };
+        self.running.get_mut(unit)?.answered = Some(pending);
+        if writes.is_empty() {
+            return self.carried(now, unit, id, Vec::new(), 0).map(|closed| Judgement::Over(Box::new(closed)));
+        }
+        Some(Judgement::Write { writes, user })
+    }
+
+    fn stopped(&mut self, now: Moment, unit: &UnitId, stop: Stop, reads: Reads, decide_us: u64) -> Closed {
+        let (outcome, ended) = match stop {
+            Stop::Parked(_) => {
+                let missing: Vec<TableKey> = reads.missing.iter().cloned().collect();
+                let known = missing.iter().all(|table| self.cache.knows(table));
+                missing.iter().for_each(|table| self.want(table));
+                self.standings.set(now, unit, Word::Waiting, waits_for(&missing));
+                (
+                    Outcome::Parked { missing },
+                    if known {
+                        Ended::Unfinished
+                    } else {
+                        Ended::Parked { missing: reads.missing.iter().cloned().collect() }
+                    },
+                )
+            }
+            Stop::Failed(message) => {
+                self.standings.set(now, unit, Word::Failing, message.clone());
+                (Outcome::Failed { message }, Ended::Failed)
+            }
+        };
+        self.close(now, unit, outcome, &reads, decide_us, 0, ended, Vec::new())
+    }
+
+    /// Takes in what came of the writes of a run.
+    pub fn carried(
+        &mut self,
+        now: Moment,
+        unit: &UnitId,
+        id: DecisionId,
+        carried: Vec<Carried>,
+        write_us: u64,
+    ) -> Option<Closed> {
+        let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
+        let pending = running.answered.take()?;
+        let findings = self.note_writes(now, unit, &pending.reads, &carried);
+        let mut writes: Vec<Write> = carried.iter().map(|carried| carried.write.clone()).collect();
+        let held = pending.held.len();
+        writes.extend(pending.held);
+        writes.extend(pending.refused);
+        let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
+        let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
+        let ended = if gone { Ended::Gone } else { ended };
+        let outcome = Outcome::Decided { writes, standing: pending.standing };
+        let closed = self.close(now, unit, outcome, &pending.reads, pending.decide_us, write_us, ended, findings);
+        if gone {
+            self.wakes.forget(unit);
+            self.standings.forget(unit);
+        }
+        Some(Closed { carried, ..closed })
+    }
+
+    fn note_writes(&mut self, now: Moment, unit: &UnitId, reads: &Reads, carried: &[Carried]) -> Vec<Finding> {
+        let fingerprint = self.arbiter.fingerprint(unit, reads);
+        let mut findings = Vec::new();
+        let mut echoes = Vec::new();
+        for Carried { write, before, after } in carried {
+            if let WriteResult::Written { revision } = write.result {
+                if let Some(hosted) = self.operators.get_mut(&unit.operator) {
+                    hosted.account.writes += 1;
+                }
+                findings.extend(self.arbiter.written(now, unit, write, before.as_ref(), after.as_ref(), fingerprint));
+                echoes.extend(self.echo_of(write, revision, before.as_ref()));
+            }
+        }
+        if !echoes.is_empty() {
+            let object = echoes[0].0.clone();
+            let until = self.echoes.expect(now, unit, echoes);
+            self.scheduler.hold(unit, object, until);
+        }
+        findings
+    }
+
+    /// What to wait for before the unit runs again; nothing when it was seen already, or is not watched.
+    fn echo_of(&self, write: &Write, revision: u64, before: Option<&Value>) -> Option<(ObjectKey, Echo)> {
+        let current = self.cache.snapshot().get(&write.object)?.map(|object| object.revision);
+        let echo = match write.mutation.act {
+            Act::Delete { .. } => {
+                let old = before.and_then(|b| b.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok());
+                Echo::Not(old.or(current)?)
+            }
+            _ => Echo::Revision(revision),
+        };
+        (!echo.is_heard(current)).then(|| (write.object.clone(), echo))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one fact each; a struct for them would be built once and read once")]
+    fn close(
+        &mut self,
+        now: Moment,
+        unit: &UnitId,
+        outcome: Outcome,
+        reads: &Reads,
+        decide_us: u64,
+        write_us: u64,
+        ended: Ended,
+        findings: Vec<Finding>,
+    ) -> Closed {
+        let running = self.running.remove(unit).expect("a run that is closed was running");
+        for key in reads.gets.keys() {
+            self.want(&key.table.clone());
+        }
+        for query in reads.lists.keys() {
+            self.want(&query.table.clone());
+        }
+        self.wakes.set(unit, reads);
+        self.standings.decided(unit, running.id);
+        self.scheduler.finish(now, unit, ended);
+        let missed: Vec<Cause> = self
+            .recent
+            .iter()
+            .filter(|(number, _)| *number > running.seen)
+            .filter_map(|(_, change)| wake::touches(reads, change))
+            .collect();
+        for cause in missed {
+            self.wake(now, unit, cause);
+        }
+        self.forget_recent();
+        let decision = Decision {
+            id: running.id,
+            unit: unit.clone(),
+            causes: running.causes,
+            woken: running.woken,
+            started: running.started,
+            decide_us,
+            write_us,
+            gets: reads.gets.iter().map(|(key, revision)| (key.clone(), *revision)).collect(),
+            lists: reads.lists.iter().map(|(query, listed)| (query.clone(), listed.clone())).collect(),
+            asked: reads.asked.clone(),
+            outcome,
+        };
+        Closed { decision, picture: running.picture, findings, carried: Vec::new() }
+    }
+
+    fn forget_recent(&mut self) {
+        let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);
+        while self.recent.front().is_some_and(|(number, _)| *number <= oldest) {
+            self.recent.pop_front();
+        }
+    }
+
+    fn is_gone(&self, unit: &UnitId) -> bool {
+        let Some(hosted) = self.operators.get(&unit.operator) else { return true };
+        let Units::Each { place, resource, .. } = &hosted.declaration.units else { return false };
+        let cluster = self.topology.cluster(*place).clone();
+        let table = TableKey { cluster, resource: Arc::new(resource.clone()) };
+        let key = ObjectKey { table, namespace: unit.unit.namespace().into(), name: unit.unit.name().into() };
+        let object = self.cache.snapshot().get(&key).flatten();
+        !object.is_some_and(|object| self.rosters.takes(&unit.operator, &object))
+    }
+}
+
+/// What an operator says of itself is shown to people, whatever it has read.
+fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: &dyn Picture) -> Result<Plan, Stop> {
+    let secrets = secrets_read(reads, picture);
+    if secrets.is_empty() {
+        return plan;
+    }
+    match plan {
+        Ok(plan) => {
+            let standing = match plan.standing {
+                Standing::Ready => Standing::Ready,
+                Standing::Waiting(on) => Standing::Waiting(secrets.scrub(&on)),
+                Standing::Blocked(needs) => Standing::Blocked(secrets.scrub(&needs)),
+            };
+            Ok(Plan { standing, ..plan })
+        }
+        Err(Stop::Failed(message)) => Err(Stop::Failed(secrets.scrub(&message))),
+        parked => parked,
+    }
+}
+
+fn secrets_read(reads: &Reads, picture: &dyn Picture) -> Secrets {
+    let is_secret = |table: &TableKey| table.resource.group.is_empty() && table.resource.kind == "Secret";
+    let mut secrets = Secrets::default();
+    let gets = reads.gets.keys().filter(|key| is_secret(&key.table)).cloned();
+    let lists = reads.lists.iter().filter(|(query, _)| is_secret(&query.table)).flat_map(|(query, listed)| {
+        listed.iter().map(|one| ObjectKey {
+            table: query.table.clone(),
+            namespace: one.namespace.clone(),
+            name: one.name.clone(),
+        })
+    });
+    for key in gets.chain(lists) {
+        if let Some(object) = picture.get(&key).flatten() {
+            secrets.learn(&object.value());
+        }
+    }
+    secrets
+}
+
+fn hold_back(writes: &mut Vec<Write>, allowed: usize) -> Vec<Write> {
+    let mut left = allowed;
+    let cut = writes.iter().position(|write| {
+        let costs = write.result == WriteResult::Skipped;
+        let over = costs && left == 0;
+        left -= usize::from(costs && !over);
+        over
+    });
+    let mut held = cut.map(|cut| writes.split_off(cut)).unwrap_or_default();
+    held.iter_mut().filter(|w| w.result == WriteResult::Skipped).for_each(|write| write.result = WriteResult::Held);
+    held
+}
+
+fn ended_gone(ended: &Ended, writes: &[Write]) -> bool {
+    matches!(ended, Ended::Done { again: None }) && writes.is_empty()
+}
+
+fn waits_for(missing: &[TableKey]) -> String {
+    let names: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
+    format!("{} to be read", names.join(", "))
+}

@@ -1,0 +1,340 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::applier::Carried;
+use crate::decision::{Outcome, WriteResult};
+use crate::operator::{Declared, Stop};
+use crate::place::{ClusterName, Place};
+use crate::plan::{Mutation, Plan};
+use crate::resource::{Resource, Selection};
+use crate::state::{Wait, Word};
+use crate::view::View;
+
+const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+
+type Decide = Box<dyn Fn(&Unit, &View) -> Result<Plan, Stop> + Send + Sync>;
+
+struct Puppet {
+    name: String,
+    units: Units,
+    decide: Decide,
+}
+
+impl Operator for Puppet {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn declaration(&self) -> Declaration {
+        let both = BTreeSet::from([Declared::every(&CONFIG_MAPS), Declared::every(&SECRETS)]);
+        Declaration { inputs: both.clone(), outputs: both, service_account: None, units: self.units.clone() }
+    }
+
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+        (self.decide)(unit, view)
+    }
+}
+
+fn puppet(
+    name: &str,
+    decide: impl Fn(&Unit, &View) -> Result<Plan, Stop> + Send + Sync + 'static,
+) -> Arc<dyn Operator> {
+    Arc::new(Puppet { name: name.into(), units: Units::Whole, decide: Box::new(decide) })
+}
+
+fn per_config_map(
+    name: &str,
+    decide: impl Fn(&Unit, &View) -> Result<Plan, Stop> + Send + Sync + 'static,
+) -> Arc<dyn Operator> {
+    let selection = Selection::all().labelled("unit");
+    let units = Units::Each { place: Place::default(), resource: CONFIG_MAPS, selection };
+    Arc::new(Puppet { name: name.into(), units, decide: Box::new(decide) })
+}
+
+fn cluster() -> ClusterName {
+    ClusterName::new("main")
+}
+
+fn table(resource: &Resource) -> TableKey {
+    TableKey { cluster: cluster(), resource: Arc::new(resource.clone()) }
+}
+
+fn kernel(operators: impl IntoIterator<Item = Arc<dyn Operator>>, limits: &Limits) -> Core {
+    let topology = Topology::standalone(&cluster());
+    let mut core = Core::new(Moment(0), 1, topology, GlobalLimits::default(), DecisionId(1));
+    for operator in operators {
+        core.add(Moment(0), operator, limits.clone());
+    }
+    core
+}
+
+fn config_map(name: &str, revision: u64, label: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "name": name, "namespace": "shop", "uid": format!("uid-{name}"), "resourceVersion": revision.to_string(),
+        "labels": {label: "yes"}}})
+}
+
+fn put(core: &mut Core, now: u64, object: &Value) {
+    let bytes = object.to_string().into_bytes().into();
+    core.observe(Moment(now), &table(&CONFIG_MAPS), Observed::Put(bytes)).unwrap();
+}
+
+fn sync(core: &mut Core, now: u64, resource: &Resource, objects: &[Value]) {
+    let table = table(resource);
+    core.observe(Moment(now), &table, Observed::Begin).unwrap();
+    for object in objects {
+        core.observe(Moment(now), &table, Observed::Put(object.to_string().into_bytes().into())).unwrap();
+    }
+    core.observe(Moment(now), &table, Observed::Synced { revision: 10 }).unwrap();
+}
+
+fn runs(orders: Vec<Order>) -> Vec<Run> {
+    orders.into_iter().filter_map(|order| if let Order::Run(run) = order { Some(*run) } else { None }).collect()
+}
+
+fn watches(orders: &[Order]) -> usize {
+    orders.iter().filter(|order| matches!(order, Order::Watch(_))).count()
+}
+
+/// Lets a run decide and gives what the core makes of it.
+fn decide(core: &mut Core, now: u64, run: &Run) -> Judgement {
+    let (plan, reads) = run.decide();
+    core.decided(Moment(now), &run.unit, run.id, Answered { plan, reads, decide_us: 7 }).unwrap()
+}
+
+fn over(judgement: Judgement) -> Closed {
+    match judgement {
+        Judgement::Over(closed) => *closed,
+        Judgement::Write { writes, .. } => panic!("wants to write {writes:?}"),
+    }
+}
+
+fn reads_one(name: &'static str) -> impl Fn(&Unit, &View) -> Result<Plan, Stop> {
+    move |_, view| view.get(&CONFIG_MAPS, "shop", name).map(|_| Plan::nothing())
+}
+
+#[test]
+fn a_unit_that_reads_an_unknown_kind_is_parked_until_it_is_known() {
+    let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    let closed = over(decide(&mut core, 0, &run));
+    assert!(matches!(closed.decision.outcome, Outcome::Parked { .. }));
+    assert_eq!(watches(&core.poll(Moment(1))), 1);
+    assert!(runs(core.poll(Moment(50_000))).is_empty(), "nothing to read yet");
+    let unit = &core.state(Moment(50_000)).operators[0].units[0];
+    assert_eq!((unit.word, matches!(unit.wait, Wait::Parked { .. })), (Word::Waiting, true));
+    sync(&mut core, 50_001, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(50_001))).remove(0);
+    let closed = over(decide(&mut core, 50_001, &run));
+    assert_eq!(closed.decision.causes, [Cause::Known { table: table(&CONFIG_MAPS) }]);
+    assert_eq!(core.state(Moment(50_001)).operators[0].word, Word::Ready);
+}
+
+#[test]
+fn guarantees_one_watch_per_kind() {
+    let ten = (0..10).map(|number| puppet(&format!("operator-{number}"), reads_one("web")));
+    let mut core = kernel(ten, &Limits::none());
+    for run in runs(core.poll(Moment(0))) {
+        decide(&mut core, 0, &run);
+    }
+    assert_eq!(watches(&core.poll(Moment(1))), 1);
+    sync(&mut core, 1, &CONFIG_MAPS, &[]);
+    core.add(Moment(2), puppet("the-eleventh", reads_one("web")), Limits::none());
+    let orders = core.poll(Moment(2));
+    assert_eq!(watches(&orders), 0);
+    for run in runs(orders) {
+        over(decide(&mut core, 2, &run));
+    }
+    assert_eq!(watches(&core.poll(Moment(3))), 0);
+}
+
+#[test]
+fn guarantees_a_change_during_a_run_is_not_lost() {
+    let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    put(&mut core, 2, &config_map("web", 11, "x"));
+    assert!(runs(core.poll(Moment(2))).is_empty(), "it runs already");
+    let closed = over(decide(&mut core, 3, &run));
+    assert_eq!(closed.decision.gets[0].1, None, "the run saw what was there when it began");
+    let again = runs(core.poll(Moment(3))).remove(0);
+    let closed = over(decide(&mut core, 4, &again));
+    assert_eq!(closed.decision.gets[0].1, Some(11));
+    assert!(runs(core.poll(Moment(99_999))).is_empty(), "and nothing after that");
+}
+
+fn writes_child(_: &Unit, view: &View) -> Result<Plan, Stop> {
+    let mut plan = Plan::nothing();
+    if view.get(&CONFIG_MAPS, "shop", "child")?.is_none() {
+        plan.push(Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
+    }
+    view.get(&CONFIG_MAPS, "shop", "other")?;
+    Ok(plan)
+}
+
+/// Says that the writes of a judgement were done at this revision.
+fn carry(core: &mut Core, now: u64, run: &Run, judgement: Judgement, revision: u64) -> Closed {
+    let Judgement::Write { writes, .. } = judgement else { panic!("wants to write nothing") };
+    let done = |mut write: crate::decision::Write| {
+        write.result = WriteResult::Written { revision };
+        Carried { write, before: None, after: Some(config_map("child", revision, "x")) }
+    };
+    core.carried(Moment(now), &run.unit, run.id, writes.into_iter().map(done).collect(), 9).unwrap()
+}
+
+#[test]
+fn guarantees_a_unit_sees_its_own_writes() {
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    let judgement = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, judgement, 12);
+    put(&mut core, 3, &config_map("other", 11, "x"));
+    assert!(runs(core.poll(Moment(3))).is_empty(), "its own write has not come back yet");
+    put(&mut core, 4, &config_map("child", 12, "x"));
+    let run = runs(core.poll(Moment(4))).remove(0);
+    over(decide(&mut core, 4, &run));
+}
+
+#[test]
+fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    let judgement = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, judgement, 12);
+    put(&mut core, 3, &config_map("other", 11, "x"));
+    let due = core.next().unwrap();
+    assert_eq!(due, Moment(2 + echo::ECHO_PATIENCE_MS));
+    assert_eq!(runs(core.poll(due)).len(), 1);
+}
+
+#[test]
+fn each_selected_object_is_a_unit_and_only_its_own_change_wakes_it() {
+    let own = |unit: &Unit, view: &View| view.get(&CONFIG_MAPS, unit.namespace(), unit.name()).map(|_| Plan::nothing());
+    let mut core = kernel([per_config_map("a", own)], &Limits::none());
+    assert_eq!(watches(&core.poll(Moment(0))), 1);
+    let objects = [config_map("one", 1, "unit"), config_map("two", 2, "unit"), config_map("other", 3, "x")];
+    sync(&mut core, 0, &CONFIG_MAPS, &objects);
+    let first = runs(core.poll(Moment(1)));
+    assert_eq!(first.iter().map(|run| run.unit.to_string()).collect::<Vec<_>>(), ["a shop/one", "a shop/two"]);
+    first.iter().for_each(|run| drop(decide(&mut core, 1, run)));
+    put(&mut core, 2, &config_map("two", 12, "unit"));
+    let second = runs(core.poll(Moment(2)));
+    assert_eq!(second.iter().map(|run| run.unit.to_string()).collect::<Vec<_>>(), ["a shop/two"]);
+}
+
+#[test]
+fn a_unit_whose_object_went_runs_once_more_and_is_forgotten() {
+    let own = |unit: &Unit, view: &View| view.get(&CONFIG_MAPS, unit.namespace(), unit.name()).map(|_| Plan::nothing());
+    let mut core = kernel([per_config_map("a", own)], &Limits::none());
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[config_map("one", 1, "unit")]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    over(decide(&mut core, 1, &run));
+    let last = config_map("one", 13, "unit").to_string().into_bytes().into();
+    core.observe(Moment(2), &table(&CONFIG_MAPS), Observed::Remove(last)).unwrap();
+    let run = runs(core.poll(Moment(2))).remove(0);
+    assert_eq!(over(decide(&mut core, 2, &run)).decision.gets[0].1, None);
+    assert_eq!(core.state(Moment(3)).operators[0].units_total, 0);
+    assert_eq!(core.is_quiet(), true);
+}
+
+#[test]
+fn writes_beyond_the_budget_are_held_and_decided_again() {
+    let many = |_: &Unit, view: &View| {
+        let mut plan = Plan::nothing();
+        for number in 0..5 {
+            let name = format!("child-{number}");
+            if view.get(&CONFIG_MAPS, "shop", &name)?.is_none() {
+                plan.push(Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": name, "namespace": "shop"}})));
+            }
+        }
+        Ok(plan)
+    };
+    let limits = Limits { writes_per_second: 2, ..Limits::none() };
+    let mut core = kernel([puppet("a", many)], &limits);
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    let judgement = decide(&mut core, 1, &run);
+    let closed = carry(&mut core, 2, &run, judgement, 12);
+    let Outcome::Decided { writes, .. } = closed.decision.outcome else { panic!("decided") };
+    let held = writes.iter().filter(|write| write.result == WriteResult::Held).count();
+    assert_eq!((writes.len(), held), (5, 3));
+    assert!(!core.is_quiet(), "it will decide again");
+    for number in 0..2 {
+        put(&mut core, 3, &config_map(&format!("child-{number}"), 12 + number, "x"));
+    }
+    assert!(runs(core.poll(Moment(500))).is_empty(), "out of budget");
+    let due = core.next().unwrap();
+    assert!(due <= Moment(1_002), "{due:?}");
+    assert_eq!(runs(core.poll(due)).len(), 1);
+}
+
+#[test]
+fn a_panic_is_a_failure_with_its_message() {
+    let mut core = kernel([puppet("a", |_, _| panic!("on purpose"))], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    let closed = over(decide(&mut core, 0, &run));
+    assert_eq!(closed.decision.outcome, Outcome::Failed { message: "panicked: on purpose".into() });
+    let operator = &core.state(Moment(0)).operators[0];
+    assert_eq!((operator.word, operator.reason.as_str()), (Word::Failing, "panicked: on purpose"));
+}
+
+#[test]
+fn what_an_operator_says_holds_no_value_of_a_secret_it_read() {
+    let blabs = |_: &Unit, view: &View| {
+        let secret = view.get(&SECRETS, "shop", "db")?.unwrap().value();
+        let encoded = secret["data"]["password"].as_str().unwrap().to_string();
+        assert_eq!(encoded, "aHVudGVyMi1odW50ZXIy");
+        Err(Stop::failed("could not log in with hunter2-hunter2"))
+    };
+    let mut core = kernel([puppet("a", blabs)], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": "aHVudGVyMi1odW50ZXIy"},
+        "metadata": {"name": "db", "namespace": "shop", "uid": "u", "resourceVersion": "5"}});
+    sync(&mut core, 0, &SECRETS, &[secret]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    let closed = over(decide(&mut core, 1, &run));
+    let Outcome::Failed { message } = closed.decision.outcome else { panic!("failed") };
+    assert!(!message.contains("hunter2"), "{message}");
+    assert!(!format!("{:?}", core.state(Moment(1))).contains("hunter2"));
+}
+
+#[test]
+fn a_kind_nobody_reads_any_more_is_let_go_after_a_while() {
+    let first = std::sync::atomic::AtomicBool::new(true);
+    let once = move |_: &Unit, view: &View| {
+        if first.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            view.get(&CONFIG_MAPS, "shop", "web")?;
+        }
+        Ok(Plan::nothing())
+    };
+    let mut core = kernel([puppet("a", once)], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    over(decide(&mut core, 1, &run));
+    assert_eq!(core.poll(Moment(2)).len(), 0, "not at once");
+    let gone = core.poll(Moment(2 + UNREAD_GRACE_MS));
+    assert!(matches!(gone.as_slice(), [Order::Unwatch(_)]));
+}

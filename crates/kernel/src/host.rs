@@ -1,0 +1,284 @@
+//! The shell around the core: watches, threads, writes, the clock and the journal's disk.
+//!
+//! One task owns the [`Core`]; everything else talks to it over channels, so there is no lock and no order to get wrong.
+//!
+//! ```text
+//!  watch tasks ──▶ ┌──────┐ ──▶ threads that decide ──┐
+//!  requests    ──▶ │ loop │ ◀── answers ──────────────┘
+//!  time        ──▶ └──────┘ ──▶ tasks that write ─────▶ (back as results) ──▶ journal thread
+//! ```
+
+mod clock;
+mod event;
+mod recorder;
+mod request;
+mod runs;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::applier::KubeWriter;
+use crate::core::{Closed, Core, Judgement, Order};
+use crate::decision::{DecisionId, Outcome, WriteResult};
+use crate::journal::Journal;
+use crate::limits::{GlobalLimits, Limits};
+use crate::operator::{Operator, OperatorName, UnitId};
+use crate::place::{ClusterName, Topology};
+use crate::resource::TableKey;
+use crate::watch::{Pace, Told, Watch};
+
+pub use request::{Handle, Stopped};
+
+use clock::Clock;
+use recorder::Recorder;
+use request::Request;
+use runs::{Report, Runs};
+
+/// Not every unit could decide in time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not everything could be read or decided in time: {}", .0.join("; "))]
+pub struct Unsettled(pub Vec<String>);
+
+/// How many observations may wait for the loop: the watches wait when it is behind.
+const MAX_PENDING_OBSERVATIONS: usize = 1024;
+/// How many observations are taken in before anything is started, so that a burst is one wake.
+const OBSERVATIONS_AT_ONCE: usize = 256;
+/// How many requests may wait for the loop.
+const MAX_PENDING_REQUESTS: usize = 64;
+
+/// What a host is made of.
+pub struct Settings {
+    /// The real clusters, each with a client that may impersonate the operators' service accounts.
+    pub clusters: BTreeMap<ClusterName, kube::Client>,
+    /// Which of them is which place.
+    pub topology: Topology,
+    /// The limits over all operators.
+    pub global: GlobalLimits,
+    /// Where decisions are recorded.
+    pub journal: Journal,
+    /// Ask the API servers to pretend; nothing is written.
+    pub dry_run: bool,
+}
+
+/// Hosts operators over clusters until it is told to stop.
+pub struct Host {
+    core: Core,
+    clusters: BTreeMap<ClusterName, kube::Client>,
+    writer: Arc<KubeWriter>,
+    dry_run: bool,
+    clock: Clock,
+    watches: BTreeMap<TableKey, Watch>,
+    seen: (mpsc::Sender<(TableKey, Told)>, mpsc::Receiver<(TableKey, Told)>),
+    requests: mpsc::Receiver<Request>,
+    runs: Runs,
+    recorder: Recorder,
+    /// What a dry run would have written.
+    pretended: Vec<Closed>,
+}
+
+impl Host {
+    /// A host with these operators, and the handle by which it is asked and stopped.
+    pub fn new(settings: Settings, operators: Vec<(Arc<dyn Operator>, Limits)>) -> (Host, Handle) {
+        let clock = Clock::start();
+        let now = clock.now();
+        let next: DecisionId = settings.journal.next_id();
+        let mut core = Core::new(now, now.0, settings.topology, settings.global, next);
+        for (operator, limits) in operators {
+            core.add(now, operator, limits);
+        }
+        let (requests, inbox) = mpsc::channel(MAX_PENDING_REQUESTS);
+        let host = Host {
+            core,
+            writer: Arc::new(KubeWriter::new(settings.clusters.clone())),
+            clusters: settings.clusters,
+            dry_run: settings.dry_run,
+            clock,
+            watches: BTreeMap::new(),
+            seen: mpsc::channel(MAX_PENDING_OBSERVATIONS),
+            requests: inbox,
+            runs: Runs::new(),
+            recorder: Recorder::start(settings.journal),
+            pretended: Vec::new(),
+        };
+        (host, Handle::new(requests))
+    }
+
+    /// Works until the handle says stop or is dropped. Writes under way are finished and recorded first.
+    pub async fn run(mut self) {
+        while self.turn().await {}
+        self.watches.clear();
+        while self.runs.writing() > 0 {
+            let Some(report) = self.runs.next().await else { break };
+            self.take(report);
+        }
+        self.recorder.finish().await;
+    }
+
+    /// Works until every unit has decided on what there is, and gives what was decided. For dry runs.
+    ///
+    /// # Errors
+    /// When that is not so after `patience`.
+    pub async fn once(mut self, patience: Duration) -> Result<Vec<Closed>, Unsettled> {
+        let end = Instant::now() + patience;
+        loop {
+            self.carry_on();
+            if self.core.is_quiet() {
+                break;
+            }
+            let late = tokio::time::timeout_at(end, self.turn()).await;
+            if late.is_err() {
+                return Err(Unsettled(self.core.unsettled()));
+            }
+        }
+        self.watches.clear();
+        self.recorder.finish().await;
+        Ok(self.pretended)
+    }
+
+    async fn turn(&mut self) -> bool {
+        self.carry_on();
+        let wake = self.core.next().map(|moment| self.clock.instant(moment));
+        tokio::select! {
+            Some(report) = self.seen.1.recv() => self.observe(report),
+            Some(report) = self.runs.next() => self.take(report),
+            request = self.requests.recv() => return request.is_some_and(|request| self.answer(request)),
+            () = sleep_until(wake) => {}
+        }
+        true
+    }
+
+    fn carry_on(&mut self) {
+        for order in self.core.poll(self.clock.now()) {
+            match order {
+                Order::Watch(table) => self.watch(table),
+                Order::Unwatch(table) => drop(self.watches.remove(&table)),
+                Order::Run(run) => self.runs.start(*run),
+            }
+        }
+    }
+
+    fn watch(&mut self, table: TableKey) {
+        match self.clusters.get(&table.cluster) {
+            Some(client) => {
+                let sink = self.seen.0.clone();
+                self.watches.insert(table.clone(), Watch::start(client.clone(), table, sink, Pace::default()));
+            }
+            None => self.core.lost(&table, format!("no cluster is called {}", table.cluster)),
+        }
+    }
+
+    fn observe(&mut self, first: (TableKey, Told)) {
+        let mut next = Some(first);
+        for _ in 0..OBSERVATIONS_AT_ONCE {
+            let Some((table, told)) = next else { break };
+            match told {
+                Told::Observed(event) => {
+                    if let Err(error) = self.core.observe(self.clock.now(), &table, event) {
+                        tracing::warn!(%error, table = %table.resource, "an observation was dropped");
+                    }
+                }
+                Told::Lost { message } => self.core.lost(&table, message),
+            }
+            next = self.seen.1.try_recv().ok();
+        }
+    }
+
+    fn take(&mut self, report: Report) {
+        let now = self.clock.now();
+        match report {
+            Report::Answered { unit, id, answered } => match self.core.decided(now, &unit, id, answered) {
+                Some(Judgement::Write { writes, user }) => {
+                    self.runs.write(self.writer.clone(), unit, id, writes, user, self.dry_run);
+                }
+                Some(Judgement::Over(closed)) => self.record(*closed),
+                None => {}
+            },
+            Report::Carried { unit, id, carried, write_us } => {
+                if let Some(closed) = self.core.carried(now, &unit, id, carried, write_us) {
+                    self.record(closed);
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, closed: Closed) {
+        log(&closed);
+        for finding in &closed.findings {
+            tracing::warn!(%finding, "operators disturb each other");
+            if let Some(client) = self.clusters.get(event::cluster(finding)).filter(|_| !self.dry_run) {
+                event::raise(client.clone(), finding.clone());
+            }
+        }
+        if self.dry_run {
+            self.pretended.push(closed);
+        } else {
+            self.recorder.record(closed, self.clock.now());
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> bool {
+        let now = self.clock.now();
+        match request {
+            Request::State(reply) => drop(reply.send(self.core.state(now))),
+            Request::Counts(reply) => drop(reply.send(self.recorder.counts())),
+            Request::Ask(unit, reply) => drop(reply.send(self.core.ask(now, &unit))),
+            Request::Pause(operator, paused, reply) => {
+                let known = self.core.operators().any(|name| *name == operator);
+                self.core.pause(&operator, paused);
+                let _ = reply.send(known);
+            }
+            Request::Limits(global, operators) => {
+                self.core.set_global(global);
+                operators.into_iter().for_each(|(name, limits)| self.core.set_limits(now, &name, limits));
+            }
+            Request::Fields(key, reply) => {
+                let client = self.clusters.get(&key.table.cluster).cloned();
+                tokio::spawn(async move { reply.send(request::fields(client, &key).await) });
+            }
+            Request::Stop => return false,
+        }
+        true
+    }
+}
+
+async fn sleep_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A failure is logged once, here; what went well is at `debug`.
+fn log(closed: &Closed) {
+    let UnitId { operator, unit } = &closed.decision.unit;
+    let id = closed.decision.id.0;
+    match &closed.decision.outcome {
+        Outcome::Failed { message } => {
+            tracing::warn!(%operator, %unit, decision = id, "{operator} {unit} failed: {message}")
+        }
+        Outcome::Parked { .. } => {
+            tracing::debug!(%operator, %unit, decision = id, "{operator} {unit} waits for a kind")
+        }
+        Outcome::Decided { writes, .. } => {
+            for write in writes {
+                let act = &write.mutation;
+                match &write.result {
+                    WriteResult::Failed { message } | WriteResult::Refused { reason: message } => {
+                        tracing::warn!(%operator, %unit, decision = id, "{operator} {unit} could not {act}: {message}");
+                    }
+                    _ => tracing::debug!(%operator, %unit, decision = id, "{operator} {unit}: {act}"),
+                }
+            }
+        }
+    }
+}
+
+/// The names operators are limited by.
+pub type LimitsByName = Vec<(OperatorName, Limits)>;
+
+#[cfg(test)]
+mod tests;

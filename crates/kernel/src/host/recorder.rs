@@ -1,0 +1,121 @@
+//! The thread that owns the journal: its disk never holds up the loop.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use crate::core::Closed;
+use crate::decision::Decision;
+use crate::journal::Journal;
+use crate::moment::Moment;
+use crate::object::Object;
+use crate::resource::ObjectKey;
+use crate::view::Picture;
+
+/// How many decisions may wait for the disk; beyond that they are counted and dropped, since operators go first.
+const MAX_PENDING: usize = 4096;
+/// How many objects of one decision are kept with their contents; a decision that read more cannot be replayed.
+const MAX_CONTENTS: usize = 2000;
+/// How long what was written may wait for the disk to be asked for it.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// Entries that were recorded, and entries that were not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Recorded.
+    pub recorded: u64,
+    /// Lost because the disk was behind or refused.
+    pub dropped: u64,
+}
+
+#[derive(Default)]
+struct Counters {
+    recorded: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// Sends decisions to the journal's thread.
+pub(super) struct Recorder {
+    sender: Option<mpsc::SyncSender<(Box<Closed>, Moment)>>,
+    counters: Arc<Counters>,
+    done: Option<tokio::sync::oneshot::Receiver<()>>,
+}
+
+impl Recorder {
+    pub fn start(journal: Journal) -> Self {
+        let (sender, inbox) = mpsc::sync_channel(MAX_PENDING);
+        let (finished, done) = tokio::sync::oneshot::channel();
+        let counters = Arc::<Counters>::default();
+        let counted = counters.clone();
+        std::thread::spawn(move || {
+            keep(journal, &inbox, &counted);
+            let _ = finished.send(());
+        });
+        Self { sender: Some(sender), counters, done: Some(done) }
+    }
+
+    pub fn record(&mut self, closed: Closed, now: Moment) {
+        let sent = self.sender.as_ref().is_some_and(|sender| sender.try_send((Box::new(closed), now)).is_ok());
+        if !sent {
+            self.counters.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts { recorded: read(&self.counters.recorded), dropped: read(&self.counters.dropped) }
+    }
+
+    /// Everything that was sent is on the disk when this is done.
+    pub async fn finish(&mut self) {
+        self.sender = None;
+        if let Some(done) = self.done.take() {
+            let _ = done.await;
+        }
+    }
+}
+
+fn keep(mut journal: Journal, inbox: &mpsc::Receiver<(Box<Closed>, Moment)>, counters: &Counters) {
+    let mut dirty = false;
+    loop {
+        let kept = match inbox.recv_timeout(SYNC_EVERY) {
+            Ok((closed, now)) => {
+                dirty = true;
+                append(&mut journal, &closed, now).map(|()| counters.recorded.fetch_add(1, Ordering::Relaxed))
+            }
+            Err(error) => {
+                let synced = if std::mem::take(&mut dirty) { journal.sync() } else { Ok(()) };
+                if let Err(error) = synced {
+                    tracing::error!(error = &error as &dyn std::error::Error, "could not keep the journal");
+                }
+                match error {
+                    mpsc::RecvTimeoutError::Timeout => continue,
+                    mpsc::RecvTimeoutError::Disconnected => return,
+                }
+            }
+        };
+        if let Err(error) = kept {
+            counters.dropped.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(error = &error as &dyn std::error::Error, "could not record a decision");
+        }
+    }
+}
+
+fn append(journal: &mut Journal, closed: &Closed, now: Moment) -> Result<(), crate::journal::JournalError> {
+    journal.append(&closed.decision, &contents(&closed.decision, &*closed.picture), now)?;
+    closed.findings.iter().try_for_each(|finding| journal.note(finding, now))
+}
+
+/// The objects a decision read, as they were.
+fn contents(decision: &Decision, picture: &dyn Picture) -> Vec<Object> {
+    let listed = decision.lists.iter().flat_map(|(query, listed)| {
+        listed.iter().map(|one| ObjectKey {
+            table: query.table.clone(),
+            namespace: one.namespace.clone(),
+            name: one.name.clone(),
+        })
+    });
+    let keys: BTreeSet<ObjectKey> = decision.gets.iter().map(|(key, _)| key.clone()).chain(listed).collect();
+    keys.iter().take(MAX_CONTENTS).filter_map(|key| picture.get(key).flatten()).collect()
+}

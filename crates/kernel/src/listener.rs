@@ -1,0 +1,192 @@
+//! What a running kernel answers over HTTP.
+//!
+//! On a TCP port, for machines: `/healthz` and `/metrics`. On a socket in the state directory, for the command line of the
+//! same user: `/api/v1/…`. The socket's directory is closed to others, so it needs no token.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::task::JoinHandle;
+
+use crate::host::Handle;
+use crate::metrics;
+use crate::operator::{OperatorName, Unit, UnitId};
+use crate::resource::ObjectKey;
+
+/// The socket's name in the state directory.
+pub const SOCKET: &str = "kernel.sock";
+
+/// Why the kernel cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The TCP port could not be taken.
+    #[error("could not listen on {0}")]
+    Port(SocketAddr, #[source] std::io::Error),
+    /// The socket could not be made.
+    #[error("could not make the socket {0}")]
+    Socket(PathBuf, #[source] std::io::Error),
+}
+
+/// Listens as long as it lives.
+pub struct Listening {
+    tasks: Vec<JoinHandle<()>>,
+    socket: Option<PathBuf>,
+    address: Option<SocketAddr>,
+}
+
+impl Listening {
+    /// Where `/healthz` and `/metrics` are.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        if let Some(socket) = &self.socket {
+            // The next start replaces it if it stays.
+            let _ = std::fs::remove_file(socket);
+        }
+    }
+}
+
+/// Answers on a port and on the socket of a state directory that only this process uses.
+///
+/// # Errors
+/// When either cannot be had.
+pub async fn listen(handle: &Handle, port: Option<SocketAddr>, dir: Option<&Path>) -> Result<Listening, ListenError> {
+    let mut listening = Listening { tasks: Vec::new(), socket: None, address: None };
+    if let Some(address) = port {
+        let listener = TcpListener::bind(address).await.map_err(|e| ListenError::Port(address, e))?;
+        listening.address = listener.local_addr().ok();
+        listening.tasks.push(tokio::spawn(serve_port(listener, handle.clone())));
+    }
+    if let Some(dir) = dir {
+        let path = dir.join(SOCKET);
+        // What stands there is of a process that is gone: the journal's lock says that we are alone.
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).map_err(|e| ListenError::Socket(path.clone(), e))?;
+        listening.tasks.push(tokio::spawn(serve_socket(listener, handle.clone())));
+        listening.socket = Some(path);
+    }
+    Ok(listening)
+}
+
+async fn serve_port(listener: TcpListener, handle: Handle) {
+    loop {
+        if let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), false));
+        }
+    }
+}
+
+async fn serve_socket(listener: UnixListener, handle: Handle) {
+    loop {
+        if let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), true));
+        }
+    }
+}
+
+async fn serve<I>(io: I, handle: Handle, trusted: bool)
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let handle = handle.clone();
+        async move { Ok::<_, Infallible>(answer(request, &handle, trusted).await) }
+    });
+    // A connection that breaks is its client's matter.
+    let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(io, service).await;
+}
+
+async fn answer(request: Request<Incoming>, handle: &Handle, trusted: bool) -> Response<Full<Bytes>> {
+    let path = request.uri().path().to_string();
+    let found = match (request.method(), path.as_str()) {
+        (&Method::GET, "/healthz") => handle.state().await.map(|_| text(StatusCode::OK, "ok\n".to_string())),
+        (&Method::GET, "/metrics") => page(handle).await,
+        (&Method::GET, "/api/v1/state") if trusted => handle.state().await.map(|state| json_of(&state)),
+        (&Method::POST, path) if trusted && path.starts_with("/api/v1/") => {
+            return command(path, request, handle).await;
+        }
+        _ => Ok(problem(StatusCode::NOT_FOUND, "there is nothing here")),
+    };
+    found.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
+}
+
+async fn page(handle: &Handle) -> Result<Response<Full<Bytes>>, crate::host::Stopped> {
+    let (state, counts) = (handle.state().await?, handle.counts().await?);
+    Ok(text(StatusCode::OK, metrics::text(&state, counts.recorded, counts.dropped)))
+}
+
+/// How long the body of a command may be.
+const MAX_COMMAND_BYTES: usize = 64 * 1024;
+
+async fn command(path: &str, request: Request<Incoming>, handle: &Handle) -> Response<Full<Bytes>> {
+    let body = http_body_util::Limited::new(request.into_body(), MAX_COMMAND_BYTES);
+    let bytes = match http_body_util::BodyExt::collect(body).await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => return problem(StatusCode::BAD_REQUEST, "the body could not be read"),
+    };
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    let operator = OperatorName::new(body["operator"].as_str().unwrap_or_default());
+    let known = match path {
+        "/api/v1/pause" => handle.pause(operator, true).await,
+        "/api/v1/resume" => handle.pause(operator, false).await,
+        "/api/v1/wake" => {
+            let unit = serde_json::from_value(body["unit"].clone()).unwrap_or(Unit::Whole);
+            handle.wake(UnitId { operator, unit }).await
+        }
+        "/api/v1/fields" => match serde_json::from_value::<ObjectKey>(body) {
+            Ok(key) => {
+                let fields = handle.managed_fields(key).await;
+                return fields.map_or_else(
+                    |stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()),
+                    |fields| json_of(&fields),
+                );
+            }
+            Err(_) => return problem(StatusCode::BAD_REQUEST, "the body names no object"),
+        },
+        _ => return problem(StatusCode::NOT_FOUND, "there is nothing here"),
+    };
+    match known {
+        Ok(true) => json_of(&json!({})),
+        Ok(false) => problem(StatusCode::NOT_FOUND, "there is no such operator"),
+        Err(stopped) => problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()),
+    }
+}
+
+fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
+    respond(status, "text/plain; version=0.0.4; charset=utf-8", body)
+}
+
+fn json_of(value: &impl serde::Serialize) -> Response<Full<Bytes>> {
+    match serde_json::to_string(value) {
+        Ok(body) => respond(StatusCode::OK, "application/json", body),
+        Err(error) => problem(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+fn problem(status: StatusCode, detail: &str) -> Response<Full<Bytes>> {
+    let title = status.canonical_reason().unwrap_or("error");
+    let body = json!({"status": status.as_u16(), "title": title, "detail": detail});
+    respond(status, "application/problem+json", body.to_string())
+}
+
+fn respond(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert("content-type", http::HeaderValue::from_static(kind));
+    response
+}
