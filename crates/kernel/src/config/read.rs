@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_object::name;
 
-use super::report::{ConfigErrors, Findings, Problem};
+use super::report::{self, ConfigErrors, Findings, Problem};
 use super::section::{Section, value_shown};
 use super::tree::{self, Node, Position};
 use super::{ClusterConfig, Config, JournalConfig, OperatorConfig, duration, value};
@@ -113,7 +113,7 @@ fn topology(
         let named = section.take(field, findings, |v| cluster(v, &known));
         if !written && only.is_none() {
             let problem = Problem::new("is missing, and there are several clusters");
-            findings.add(section.at, &section.path(field), problem.hint(format!("known here: {}", known.join(", "))));
+            findings.add(section.at, &section.path(field), problem.hint(report::all(&known)));
         }
         named.or_else(|| only.clone())
     };

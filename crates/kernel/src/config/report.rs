@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use super::section::shown;
 use super::tree::Position;
 
 /// How many errors are shown.
 pub const MAX_ERRORS: usize = 20;
+// How many known words a hint lists.
+const MAX_WORDS: usize = 20;
 // Texts farther apart than a third of their letters are not taken for slips of each other.
 const LETTERS_PER_SLIP: usize = 3;
 // No word of this file is longer; longer texts are not compared.
@@ -78,10 +81,19 @@ impl Problem {
     /// Hints at the known word that is near, or else at all of them.
     pub fn meant(self, word: &str, known: &[&str]) -> Self {
         match nearest(word, known) {
-            Some(near) => self.hint(format!("did you mean `{near}`?")),
+            Some(near) => self.hint(format!("did you mean `{}`?", shown(near))),
             None if known.is_empty() => self,
-            None => self.hint(format!("known here: {}", known.join(", "))),
+            None => self.hint(all(known)),
         }
+    }
+}
+
+/// Hints at all words that are known.
+pub(super) fn all(known: &[&str]) -> String {
+    let words: Vec<String> = known.iter().take(MAX_WORDS).map(|word| shown(word)).collect();
+    match known.len() - words.len() {
+        0 => format!("known here: {}", words.join(", ")),
+        more => format!("known here: {}, and {more} more", words.join(", ")),
     }
 }
 

@@ -79,7 +79,7 @@ fn the_example_of_the_reference_is_read() {
     }
 }
 
-/// Every field with a value that is not its default.
+/// Every field there is.
 const FIELDS: [&str; 27] = [
     "clusters",
     "clusters.*.kubeconfig",
@@ -109,6 +109,42 @@ const FIELDS: [&str; 27] = [
     "operators.*.settings",
     "topology",
 ];
+
+#[test]
+fn the_reference_knows_every_field() {
+    let sections = [
+        ("", "zzzzzzzzz: 1"),
+        ("clusters.*.", "clusters: {a: {zzzzzzzzz: 1}}"),
+        ("topology.", "topology: {zzzzzzzzz: 1}"),
+        ("limits.", "limits: {zzzzzzzzz: 1}"),
+        ("journal.", "journal: {zzzzzzzzz: 1}"),
+        ("operators.*.", "operators: {greeter: {zzzzzzzzz: 1}}"),
+        ("operators.*.backoff.", "operators: {greeter: {backoff: {zzzzzzzzz: 1}}}"),
+    ];
+    for (section, text) in sections {
+        let hint = parse(text).unwrap_err().errors.remove(0).hint.unwrap();
+        for field in hint.strip_prefix("known here: ").unwrap().split(", ") {
+            let path = format!("{section}{field}");
+            let inner = format!("{path}.");
+            assert!(FIELDS.iter().any(|f| *f == path || f.starts_with(&inner)), "FIELDS lacks `{path}`");
+        }
+    }
+}
+
+#[test]
+fn hints_are_bounded_and_printable() {
+    let clusters: String = (0..1000).map(|i| format!("  \"c{i}\\e\\n\": {{}}\n")).collect();
+    let text = format!("clusters:\n{clusters}topology: {{configuration: quite-another}}");
+    let errors = Config::parse(FILE, &text, &[]).unwrap_err();
+    assert_eq!(errors.errors.len(), MAX_ERRORS);
+    let text = "clusters: {a: , \"b\\e\": }\ntopology: {configuration: quite-another}";
+    let shown = problems(text);
+    assert!(shown.contains(r#"known here: a, "b\x1b""#), "{shown}");
+    let many: Vec<String> = (0..30).map(|i| format!("operator-number-{i}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let shown = Config::parse(FILE, "operators: {x: }", &many).unwrap_err().to_string();
+    assert!(shown.ends_with("operator-number-19, and 10 more"), "{shown}");
+}
 
 #[test]
 fn every_field_arrives() {
@@ -143,6 +179,19 @@ fn every_field_arrives() {
     assert_eq!(config.operators[&OperatorName::new("greeter")], greeter);
     assert_eq!(config.operators[&OperatorName::new("flooder")], OperatorConfig::default());
     assert_eq!(config.operators.len(), 2);
+}
+
+#[test]
+fn scalars_mean_what_they_mean_elsewhere() {
+    let plain = "yes No on OFF y n true ~ null Null 0 -1 +1 010 0o10 0x1F 1_000 1e3 .5 -.5 1. 1:30 18446744073709551615
+        --- ... -- + . a 1s 1Gi 2001-01-01 2001-01-01T00:00:00Z 1.2.3 never nan 0b1 -0 é yes! trueish 9223372036854775808";
+    let quoted = ["'yes'", "\"1\"", "''", "a b", "1 2", "|-\n        1", ">-\n        yes", ""];
+    for scalar in plain.split_whitespace().chain(quoted) {
+        let text = format!("operators:\n  greeter:\n    settings:\n      value: {scalar}\n");
+        let elsewhere = switchboard_object::yaml::read(&text).unwrap().value;
+        let settings = parse(&text).unwrap().operators[&OperatorName::new("greeter")].settings.clone();
+        assert_eq!(settings, elsewhere["operators"]["greeter"]["settings"], "{scalar}");
+    }
 }
 
 #[test]
@@ -340,33 +389,67 @@ fn nearly() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
 }
 
-/// Every limit of a file that was accepted.
+/// A file with one field set, to anything from far below its bounds to far above.
+fn one_field() -> impl Strategy<Value = String> {
+    let field = prop::sample::select(vec![
+        "limits: {maxConcurrent: V}",
+        "limits: {requestsPerSecond: V}",
+        "limits: {processMemory: V}",
+        "journal: {maxBytes: V}",
+        "journal: {maxAge: V}",
+        "operators: {greeter: {debounce: V}}",
+        "operators: {greeter: {coolDown: V}}",
+        "operators: {greeter: {writesPerSecond: V}}",
+        "operators: {greeter: {writesPerMinute: V}}",
+        "operators: {greeter: {resync: V}}",
+        "operators: {greeter: {backoff: {first: V}}}",
+        "operators: {greeter: {backoff: {max: V}}}",
+        "operators: {greeter: {timeout: V}}",
+        "operators: {greeter: {maxConcurrent: V}}",
+        "operators: {greeter: {memory: V}}",
+    ]);
+    let unit =
+        prop::sample::select(vec!["", "", "ns", "ms", "s", "m", "h", "Ki", "Mi", "Gi", "Ti", "Ei", "k", "e9", ".5s"]);
+    let number = prop_oneof![-2i64..5, 0i64..5000, any::<i64>()];
+    (field, number, unit).prop_map(|(field, number, unit)| field.replace('V', &format!("{number}{unit}")))
+}
+
+/// The bounds that `docs/CONFIG.md` names.
 fn within_bounds(config: &Config) -> bool {
+    let (milli, second, hour) = (Duration::from_millis(1), Duration::from_secs(1), Duration::from_secs(3600));
     let fits = |l: &Limits| {
-        l.writes_per_second >= 1
-            && l.writes_per_minute >= 1
-            && l.max_concurrent >= 1
-            && !l.timeout.is_zero()
-            && l.resync.is_none_or(|r| !r.is_zero())
-            && !l.backoff_first.is_zero()
+        l.debounce <= hour
+            && l.cool_down <= 24 * hour
+            && (1..=10_000).contains(&l.writes_per_second)
+            && (1..=600_000).contains(&l.writes_per_minute)
+            && l.resync.is_none_or(|r| (second..=720 * hour).contains(&r))
+            && milli <= l.backoff_first
             && l.backoff_first <= l.backoff_max
-            && l.backoff_max <= Duration::from_secs(24 * 3600)
+            && l.backoff_max <= 24 * hour
+            && (milli..=hour).contains(&l.timeout)
+            && (1..=1024).contains(&l.max_concurrent)
             && l.memory_bytes <= 1 << 40
     };
-    let topology = Place::ALL.iter().all(|place| config.clusters.contains_key(config.topology.cluster(*place)));
-    let global = config.limits.max_concurrent >= 1 && config.limits.requests_per_second >= 1;
-    topology && global && config.journal.max_bytes >= 1 << 20 && config.operators.values().all(|o| fits(&o.limits))
+    let global = &config.limits;
+    Place::ALL.iter().all(|place| config.clusters.contains_key(config.topology.cluster(*place)))
+        && (1..=1024).contains(&global.max_concurrent)
+        && (1..=100_000).contains(&global.requests_per_second)
+        && (1 << 20..=16 << 40).contains(&global.process_memory_bytes)
+        && (1 << 20..=1 << 40).contains(&config.journal.max_bytes)
+        && (60 * second..=87_600 * hour).contains(&config.journal.max_age)
+        && config.operators.values().all(|o| fits(&o.limits))
 }
 
 proptest! {
     #[test]
-    fn guarantees_no_text_panics(text in prop_oneof!["\\PC{0,200}", "(?s).{0,200}", nearly()]) {
+    fn guarantees_no_text_panics(text in prop_oneof!["\\PC{0,200}", "(?s).{0,200}", nearly(), one_field()]) {
         // A carriage return ends a line too.
         let lines = text.matches(['\n', '\r']).count() + 2;
         if let Err(errors) = parse(&text) {
             prop_assert!(!errors.errors.is_empty());
             let shown = errors.to_string();
             prop_assert!(shown.starts_with("error: could not read switchboard.yaml\n  switchboard.yaml:"));
+            prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
             for error in &errors.errors {
                 prop_assert!(error.line >= 1 && error.column >= 1 && error.line <= lines, "{error:?} of {lines}");
             }
@@ -374,7 +457,7 @@ proptest! {
     }
 
     #[test]
-    fn guarantees_values_are_within_bounds(text in nearly()) {
+    fn guarantees_values_are_within_bounds(text in prop_oneof![3 => one_field(), 1 => nearly()]) {
         if let Ok(config) = parse(&text) {
             prop_assert!(within_bounds(&config), "{config:?}");
         }
