@@ -12,6 +12,7 @@
 mod changes;
 mod contention;
 mod order;
+mod recent;
 mod settle;
 mod squash;
 
@@ -29,7 +30,10 @@ use crate::state::Finding;
 use crate::view::{Picture, Reads};
 
 use contention::Contention;
-pub use contention::{FINDING_AGE, FLIPS, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, SLOW_FIRST, SLOW_MAX};
+pub use contention::{
+    FINDING_AGE, FLIPS, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST,
+    SLOW_MAX,
+};
 
 /// What a plan is judged by.
 pub struct Judging<'a> {
@@ -78,7 +82,7 @@ impl Arbiter {
                 }
             }
         }
-        let mut groups = squash::squash(allowed);
+        let mut groups = squash::squash(allowed, &|object| settle::absent(object, judging.reads));
         settle::expectations(&mut groups, judging.reads, judging.picture);
         Judged { writes: order::order(groups), refused }
     }
@@ -107,7 +111,8 @@ impl Arbiter {
     }
 
     /// A number that stays the same while what the unit reads from others stays the same. Revisions that the unit itself
-    /// made do not count, so that an operator which wakes itself by its own writes is seen to loop.
+    /// made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is seen to loop.
+    /// To be asked before [`Arbiter::written`] is told of what was decided from these reads.
     pub fn fingerprint(&self, unit: &UnitId, reads: &Reads) -> u64 {
         contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads)
     }
@@ -139,3 +144,6 @@ fn declared(write: &Write, declaration: &Declaration) -> Result<(), String> {
     }
     Err(format!("{} of the {} cluster is not among the operator's declared outputs", write.object, wanted.place))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Who fights, who loops.
 //!
-//! A fight: one unit sets a field, another sets it back to a value it had, in turns, with nobody else between them. A loop: a
-//! unit changes the same field of an object again and again though what it reads from others stays the same.
+//! A fight: one unit sets a field, another sets it back to a value it had, in turns, with nobody else between them. A loop:
+//! a unit changes what it has set itself, again and again, though what it reads from others stays the same.
 
 mod fight;
 mod looping;
@@ -20,17 +20,17 @@ use crate::state::Finding;
 use crate::view::Reads;
 
 pub use fight::{FLIPS, MAX_FIELDS};
-pub use looping::{LOOP_WRITES, MAX_UNITS, SLOW_FIRST, SLOW_MAX};
+pub use looping::{LOOP_WINDOW, LOOP_WRITES, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST, SLOW_MAX};
 
-/// How long after it was last seen a finding goes on; turns that are further apart are no fight and no loop.
+/// How long after it was last seen a finding goes on; turns that are further apart are no fight.
 pub const FINDING_AGE: Duration = Duration::from_secs(600);
 /// How many findings are kept; the oldest goes.
 pub const MAX_FINDINGS: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Contention {
-    fights: fight::Fights,
-    loops: looping::Loops,
+    pub(super) fights: fight::Fights,
+    pub(super) loops: looping::Loops,
     findings: BTreeMap<Subject, Finding>,
 }
 
@@ -51,7 +51,7 @@ impl Contention {
         fingerprint: u64,
     ) -> Vec<Finding> {
         let WriteResult::Written { revision } = write.result else { return Vec::new() };
-        self.loops.made(unit, &write.object, revision);
+        self.loops.made(unit, &write.object, after.map(|_| revision));
         let changes = changes(before, after);
         if changes.is_empty() {
             return Vec::new();
@@ -72,14 +72,17 @@ impl Contention {
         self.loops.slowed(unit, now)
     }
 
-    /// Whether the unit itself made that revision of the object.
-    pub fn made(&self, unit: &UnitId, key: &ObjectKey, revision: u64) -> bool {
+    /// Whether the unit itself made that revision of the object, or made it go.
+    pub fn made(&self, unit: &UnitId, key: &ObjectKey, revision: Option<u64>) -> bool {
         self.loops.has_made(unit, key, revision)
     }
 
     pub fn forget(&mut self, unit: &UnitId) {
         self.loops.forget(unit);
-        self.findings.retain(|subject, _| !matches!(subject, Subject::Loop(looping, _) if looping == unit));
+        self.findings.retain(|_, finding| match finding {
+            Finding::Fight { units, .. } => !units.contains(unit),
+            Finding::Loop { unit: looping, .. } => looping != unit,
+        });
     }
 
     fn keep(&mut self, finding: Finding) {
@@ -102,9 +105,9 @@ fn at(finding: &Finding) -> Moment {
     }
 }
 
-/// Of what was read, except revisions that `own` says the unit made itself.
-pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, u64) -> bool, reads: &Reads) -> u64 {
-    let gets: Vec<_> = reads.gets.iter().filter(|(key, revision)| !revision.is_some_and(|r| own(key, r))).collect();
+/// Of what was read, except revisions and absences that `own` says the unit made itself.
+pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, Option<u64>) -> bool, reads: &Reads) -> u64 {
+    let gets: Vec<_> = reads.gets.iter().filter(|(key, revision)| !own(key, **revision)).collect();
     let mut lists = Vec::new();
     for (query, listed) in &reads.lists {
         let key = |namespace: &std::sync::Arc<str>, name: &std::sync::Arc<str>| ObjectKey {
@@ -112,7 +115,7 @@ pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, u64) -> bool, reads: &Reads) 
             namespace: namespace.clone(),
             name: name.clone(),
         };
-        let others = listed.iter().filter(|l| !own(&key(&l.namespace, &l.name), l.revision));
+        let others = listed.iter().filter(|l| !own(&key(&l.namespace, &l.name), Some(l.revision)));
         lists.push((query, others.map(|l| (&l.namespace, &l.name, l.revision)).collect::<Vec<_>>()));
     }
     let asked: Vec<_> = reads.asked.iter().map(|asked| (&asked.request, &asked.answer)).collect();

@@ -27,6 +27,9 @@ pub(super) fn name(write: &mut Write, judging: &Judging<'_>, index: usize) -> Re
     if wanted.resource.namespaced && wanted.namespace.is_empty() {
         return Err(format!("{wanted} names no namespace"));
     }
+    if !wanted.resource.namespaced && !wanted.namespace.is_empty() {
+        return Err(format!("{wanted} names a namespace, but {} live in none", wanted.resource));
+    }
     if !wanted.name.is_empty() {
         return Ok(());
     }
@@ -54,12 +57,16 @@ fn suffix(seed: &str) -> String {
 pub(super) fn expectations(groups: &mut [Group], reads: &Reads, picture: &dyn Picture) {
     let mut writes: BTreeMap<ObjectKey, usize> = BTreeMap::new();
     groups.iter().flatten().for_each(|write| *writes.entry(write.object.clone()).or_default() += 1);
-    for write in groups.iter_mut().flatten() {
+    for (place, write) in groups.iter_mut().flat_map(|group| group.iter_mut().enumerate()) {
+        let (delete, expect) = (matches!(write.mutation.act, Act::Delete { .. }), &write.mutation.expect);
+        if delete && place == 0 && *expect == Expect::Seen && absent(&write.object, reads) {
+            write.result = WriteResult::Unchanged;
+        }
         if matches!(write.mutation.act, Act::Create(_) | Act::Apply { .. }) {
             continue;
         }
         let seen = read(&write.object, reads).and_then(|revision| found(&write.object, revision, picture));
-        if write.mutation.expect == Expect::Seen {
+        if *expect == Expect::Seen {
             write.mutation.expect = seen.as_ref().map_or(Expect::Anything, |(_, exact)| exact.clone());
         }
         // Only when nothing else of the run touches the object: an earlier write would make it another one.
@@ -70,6 +77,11 @@ pub(super) fn expectations(groups: &mut [Group], reads: &Reads, picture: &dyn Pi
             write.result = WriteResult::Unchanged;
         }
     }
+}
+
+/// Whether an object was looked for and not there.
+pub(super) fn absent(key: &ObjectKey, reads: &Reads) -> bool {
+    reads.gets.get(key) == Some(&None)
 }
 
 /// The revision an object was read at.

@@ -1,4 +1,10 @@
-//! Several writes of one run to one object become one, where that one does the same.
+//! Several writes of one run to one object become one, where that one leaves the same object behind.
+//!
+//! Two applies are the exception, on purpose: one after the other, the second would take back what only the first wants;
+//! as one, both are wanted. The parts of an operator that want fields of one object need not know of each other.
+//!
+//! A deletion swallows nothing: a finalizer may keep the object, and then what was written before it shows. Only what was
+//! read as absent, and is made and deleted within the run, need not be made.
 
 use serde_json::{Map, Value, json};
 use switchboard_object::patch::{json as json_patch, merge};
@@ -6,25 +12,27 @@ use switchboard_object::patch::{json as json_patch, merge};
 use super::order::Group;
 use crate::decision::Write;
 use crate::plan::{Act, Expect, PatchForm};
+use crate::resource::ObjectKey;
 
 /// Groups writes by object and subresource, in the order of each group's first, and squashes each group.
-pub(super) fn squash(writes: Vec<Write>) -> Vec<Group> {
+pub(super) fn squash(writes: Vec<Write>, absent: &dyn Fn(&ObjectKey) -> bool) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for write in writes {
         let same = |group: &&mut Group| {
             group[0].object == write.object && group[0].mutation.subresource == write.mutation.subresource
         };
         match groups.iter_mut().find(same) {
-            Some(group) => add(group, write),
+            Some(group) => add(group, write, absent),
             None => groups.push(vec![write]),
         }
     }
     groups
 }
 
-fn add(group: &mut Group, second: Write) {
+fn add(group: &mut Group, second: Write, absent: &dyn Fn(&ObjectKey) -> bool) {
+    let alone = group.len() == 1;
     if let Some(first) = group.last_mut()
-        && let Some((act, expect)) = both(first, &second)
+        && let Some((act, expect)) = both(first, &second, alone && absent(&second.object))
     {
         first.mutation.act = act;
         first.mutation.expect = expect;
@@ -35,10 +43,12 @@ fn add(group: &mut Group, second: Write) {
 }
 
 /// What does the same as the first and then the second; nothing when no single write does.
-fn both(first: &Write, second: &Write) -> Option<(Act, Expect)> {
+fn both(first: &Write, second: &Write, absent: bool) -> Option<(Act, Expect)> {
     let (a, b) = (&first.mutation, &second.mutation);
-    if let (Act::Delete { .. }, None) = (&b.act, &b.subresource) {
-        return Some((b.act.clone(), b.expect.clone()));
+    if let (Act::Create(body), Act::Delete { .. }) = (&a.act, &b.act) {
+        let kept = body.pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty());
+        // The deletion of what is not there is nothing to send.
+        return (absent && !kept).then(|| (b.act.clone(), Expect::Seen));
     }
     let made = matches!(a.act, Act::Create(_));
     if a.field_manager != b.field_manager || !(a.expect == b.expect || made && !exact(&b.expect)) {
@@ -98,8 +108,8 @@ fn overlaid(one: Value, two: &Value) -> Value {
 fn composed(form: PatchForm, one: &Value, two: &Value) -> Option<Value> {
     match form {
         PatchForm::Json => {
-            let operations = one.as_array()?.iter().chain(two.as_array()?);
-            Some(json!(operations.collect::<Vec<_>>()))
+            let (one, two) = (one.as_array()?, two.as_array()?);
+            (!follows(one, two)).then(|| json!(one.iter().chain(two).collect::<Vec<_>>()))
         }
         PatchForm::Merge => merged(one.as_object()?, two.as_object()?).map(Value::Object),
         PatchForm::Strategic => None,
@@ -119,4 +129,17 @@ fn merged(one: &Map<String, Value>, two: &Map<String, Value>) -> Option<Map<Stri
         both.insert(key.clone(), joined);
     }
     Some(both)
+}
+
+/// Whether the second JSON patch goes into what the first has set: the server may put defaults there between the two.
+fn follows(one: &[Value], two: &[Value]) -> bool {
+    let paths = |steps: &[Value]| -> Vec<String> {
+        let path = |step: &Value, key: &str| step.get(key).and_then(Value::as_str).map(str::to_string);
+        steps.iter().flat_map(|step| [path(step, "path"), path(step, "from")]).flatten().collect()
+    };
+    let set = paths(one);
+    paths(two).iter().any(|path| {
+        set.iter()
+            .any(|set| path.strip_prefix(set.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    })
 }

@@ -1,20 +1,34 @@
 //! A unit that writes again and again though nothing it reads from others changes.
+//!
+//! A write counts when it changes a field that the unit itself had set last, with the same inputs, and soon after: within
+//! [`LOOP_WINDOW`] and the time the unit was slowed by. So these are no loops: an object built up field by field, a value
+//! that others keep changing, a heartbeat that is written because time has passed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::FINDING_AGE;
+use serde_json::Value;
+
 use crate::arbiter::changes::Change;
+use crate::arbiter::recent::Recent;
 use crate::decision::Write;
 use crate::moment::Moment;
 use crate::operator::UnitId;
+use crate::plan::Act;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
 
-/// So many writes of one object with unchanged inputs are a loop.
-pub const LOOP_WRITES: u32 = 3;
+/// So many writes of one object with unchanged inputs are a loop. The write before them may be the first one that sees
+/// the object as the unit left it, so a loop is found with its fifth write at the latest.
+pub const LOOP_WRITES: u32 = 4;
+/// Writes further apart than this, and than what the unit was slowed by, are no loop: a unit that asks to run again after
+/// a longer time writes because time has passed.
+pub const LOOP_WINDOW: Duration = Duration::from_secs(5);
 /// How many units' writes are remembered; the one that wrote longest ago is forgotten.
 pub const MAX_UNITS: usize = 20_000;
+/// How many objects are remembered over all units.
+pub const MAX_WRITTEN: usize = 50_000;
 /// How long a unit that was found to loop is slowed at first.
 pub const SLOW_FIRST: Duration = Duration::from_secs(1);
 /// How long at most.
@@ -24,49 +38,53 @@ pub const SLOW_MAX: Duration = Duration::from_secs(60);
 const MAX_OBJECTS: usize = 256;
 /// How many of its own revisions of one object: as many as a stale view may be behind.
 const MAX_REVISIONS: usize = 8;
-/// How many changed fields are compared with the next write's.
+/// How many changed fields of an object are compared.
 const MAX_COMPARED: usize = 16;
+/// How many writes of one moment are told apart.
+const MAX_AT_ONCE: usize = 64;
 
 #[derive(Debug, Default)]
 pub struct Loops {
-    units: BTreeMap<UnitId, Wrote>,
+    units: Recent<UnitId, Recent<ObjectKey, Wrote>>,
+    written: usize,
 }
 
+/// What a unit did to one object.
 #[derive(Debug, Default)]
 struct Wrote {
-    revisions: BTreeMap<ObjectKey, VecDeque<u64>>,
-    runs: BTreeMap<(ObjectKey, Option<String>), Run>,
-    at: Moment,
+    revisions: VecDeque<u64>,
+    /// It deleted the object last.
+    gone: bool,
+    run: Run,
 }
 
-/// Writes of one object in a row.
-#[derive(Debug)]
+/// Writes of one object in a row, with the same inputs.
+#[derive(Debug, Default)]
 struct Run {
     fingerprint: u64,
-    fields: BTreeSet<String>,
+    /// The values it left in the fields it changed, by hash.
+    fields: BTreeMap<String, u64>,
     writes: u32,
     at: Moment,
+    /// What was written at that moment: a run of a unit writes an object and its status once each.
+    at_once: BTreeSet<(Arc<str>, Option<String>)>,
 }
 
 impl Loops {
-    /// Remembers that the unit made that revision.
-    pub fn made(&mut self, unit: &UnitId, object: &ObjectKey, revision: u64) {
-        let wrote = self.units.entry(unit.clone()).or_default();
-        let revisions = wrote.revisions.entry(object.clone()).or_default();
-        revisions.push_back(revision);
-        if revisions.len() > MAX_REVISIONS {
-            revisions.pop_front();
-        }
-        if wrote.revisions.len() > MAX_OBJECTS
-            && let Some(oldest) =
-                wrote.revisions.iter().min_by_key(|(_, made)| made.back().copied()).map(|(key, _)| key.clone())
-        {
-            wrote.revisions.remove(&oldest);
+    /// Remembers that the unit made that revision, or that it made the object go.
+    pub fn made(&mut self, unit: &UnitId, object: &ObjectKey, revision: Option<u64>) {
+        let wrote = self.touch(unit, object);
+        wrote.gone = revision.is_none();
+        wrote.revisions.extend(revision);
+        if wrote.revisions.len() > MAX_REVISIONS {
+            wrote.revisions.pop_front();
         }
     }
 
-    pub fn has_made(&self, unit: &UnitId, object: &ObjectKey, revision: u64) -> bool {
-        self.units.get(unit).and_then(|w| w.revisions.get(object)).is_some_and(|made| made.contains(&revision))
+    /// Whether that revision, or the absence, is the unit's own doing.
+    pub fn has_made(&self, unit: &UnitId, object: &ObjectKey, revision: Option<u64>) -> bool {
+        let wrote = self.units.get(unit).and_then(|objects| objects.get(object));
+        wrote.is_some_and(|wrote| revision.map_or(wrote.gone, |revision| wrote.revisions.contains(&revision)))
     }
 
     pub fn written(
@@ -77,58 +95,106 @@ impl Loops {
         changes: &[Change],
         fingerprint: u64,
     ) -> Option<Finding> {
-        let wrote = self.units.entry(unit.clone()).or_default();
-        wrote.at = now;
-        let key = (write.object.clone(), write.mutation.subresource.clone());
-        let fields: BTreeSet<String> = changes.iter().take(MAX_COMPARED).map(|c| c.field.clone()).collect();
-        let run =
-            wrote.runs.entry(key).or_insert_with(|| Run { fingerprint, fields: fields.clone(), writes: 0, at: now });
-        // Other fields are progress: an object that is built up in steps is no loop.
-        let again =
-            run.fingerprint == fingerprint && now.since(run.at) <= FINDING_AGE && !run.fields.is_disjoint(&fields);
-        run.writes = if again { run.writes.saturating_add(1) } else { 1 };
-        let field = changes.iter().find(|c| run.fields.contains(&c.field)).map(|c| c.field.clone());
-        (run.fingerprint, run.fields, run.at) = (fingerprint, fields, now);
+        let generated = generated(write);
+        let object = generated.as_ref().unwrap_or(&write.object);
+        let part = (write.object.name.clone(), write.mutation.subresource.clone());
+        let run = &mut self.touch(unit, object).run;
+        let field = run.take_in(now, changes, generated.is_some(), part, fingerprint)?;
         let writes = run.writes;
-        wrote.shrink();
-        self.shrink();
         (writes >= LOOP_WRITES).then(|| Finding::Loop {
             object: write.object.clone(),
-            field: field.unwrap_or_default(),
+            field,
             unit: unit.clone(),
             writes,
             at: now,
         })
     }
 
-    /// As long as its worst object says.
+    /// As long as its worst object says, while it goes on.
     pub fn slowed(&self, unit: &UnitId, now: Moment) -> Option<Duration> {
-        let runs = self.units.get(unit)?.runs.values();
-        let looping = runs.filter(|run| run.writes >= LOOP_WRITES && now.since(run.at) <= FINDING_AGE);
-        let writes = looping.map(|run| run.writes).max()?;
-        let doubled = 1_u32.checked_shl(writes - LOOP_WRITES).unwrap_or(u32::MAX);
-        Some(SLOW_FIRST.saturating_mul(doubled).min(SLOW_MAX))
+        let runs = self.units.get(unit)?.values().map(|wrote| &wrote.run);
+        runs.filter(|run| run.goes_on(now)).map(Run::slow).max().filter(|slow| !slow.is_zero())
     }
 
     pub fn forget(&mut self, unit: &UnitId) {
-        self.units.remove(unit);
+        self.written -= self.units.remove(unit).map_or(0, |objects| objects.len());
     }
 
-    fn shrink(&mut self) {
-        if self.units.len() > MAX_UNITS
-            && let Some(oldest) = self.units.iter().min_by_key(|(_, wrote)| wrote.at).map(|(unit, _)| unit.clone())
-        {
-            self.units.remove(&oldest);
+    #[cfg(test)]
+    pub fn remembered(&self) -> (usize, usize) {
+        let objects: usize = self.units.values().map(Recent::len).sum();
+        assert_eq!(objects, self.written);
+        (self.units.len(), objects)
+    }
+
+    fn touch(&mut self, unit: &UnitId, object: &ObjectKey) -> &mut Wrote {
+        // The unit stays: it is the youngest by then, and there is room for more than one unit.
+        let objects = self.units.touch(unit, Recent::default);
+        let known = objects.len();
+        objects.touch(object, Wrote::default);
+        objects.shrink(MAX_OBJECTS);
+        self.written += objects.len() - known;
+        while let Some(forgotten) = self.units.shrink(if self.written > MAX_WRITTEN { 1 } else { MAX_UNITS }) {
+            self.written -= forgotten.len();
         }
+        self.units.touch(unit, Recent::default).touch(object, Wrote::default)
     }
 }
 
-impl Wrote {
-    fn shrink(&mut self) {
-        if self.runs.len() > MAX_OBJECTS
-            && let Some(oldest) = self.runs.iter().min_by_key(|(_, run)| run.at).map(|(key, _)| key.clone())
-        {
-            self.runs.remove(&oldest);
-        }
+impl Run {
+    fn goes_on(&self, now: Moment) -> bool {
+        now.since(self.at) <= LOOP_WINDOW.saturating_add(self.slow())
     }
+
+    fn slow(&self) -> Duration {
+        let Some(more) = self.writes.checked_sub(LOOP_WRITES) else { return Duration::ZERO };
+        SLOW_FIRST.saturating_mul(1_u32.checked_shl(more).unwrap_or(u32::MAX)).min(SLOW_MAX)
+    }
+
+    /// Takes a write in; the field it set again, if it counts.
+    fn take_in(
+        &mut self,
+        now: Moment,
+        changes: &[Change],
+        generated: bool,
+        part: (Arc<str>, Option<String>),
+        fingerprint: u64,
+    ) -> Option<String> {
+        if self.fingerprint != fingerprint || !self.goes_on(now) {
+            *self = Self { fingerprint, ..Self::default() };
+        }
+        if self.at != now || self.at_once.contains(&part) {
+            self.at_once.clear();
+        }
+        let same_run = !self.at_once.is_empty();
+        if self.at_once.len() < MAX_AT_ONCE {
+            self.at_once.insert(part);
+        }
+        self.at = now;
+        // One more of a generated name comes from nothing each time.
+        let own = |change: &&Change| {
+            self.fields
+                .get(&change.field)
+                .is_some_and(|left| *left == change.before || generated && change.field == ".")
+        };
+        let again = changes.iter().find(own).map(|change| change.field.clone());
+        for change in changes.iter().take(MAX_COMPARED) {
+            if self.fields.len() < MAX_COMPARED || self.fields.contains_key(&change.field) {
+                self.fields.insert(change.field.clone(), change.after);
+            }
+        }
+        match again {
+            _ if self.writes == 0 => self.writes = 1,
+            Some(_) if !same_run => self.writes = self.writes.saturating_add(1),
+            _ => {}
+        }
+        again
+    }
+}
+
+/// What stands for all objects of one `generateName`: each has another name, but making one more is doing the same again.
+fn generated(write: &Write) -> Option<ObjectKey> {
+    let Act::Create(body) = &write.mutation.act else { return None };
+    let prefix = body.pointer("/metadata/generateName").and_then(Value::as_str).filter(|prefix| !prefix.is_empty())?;
+    Some(ObjectKey { name: format!("{prefix}*").into(), ..write.object.clone() })
 }

@@ -1,0 +1,56 @@
+//! A map that forgets what was not touched for longest.
+
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+pub(super) struct Recent<K, V> {
+    values: BTreeMap<K, (u64, V)>,
+    /// By when they were touched last: a counter, because several are touched at one moment.
+    ages: BTreeMap<u64, K>,
+    touched: u64,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { values: BTreeMap::new(), ages: BTreeMap::new(), touched: 0 }
+    }
+}
+
+impl<K: Ord + Clone, V> Recent<K, V> {
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.values.get(key).map(|(_, value)| value)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.values.values().map(|(_, value)| value)
+    }
+
+    /// The value, which is now the youngest; a new one when there is none.
+    pub fn touch(&mut self, key: &K, new: impl FnOnce() -> V) -> &mut V {
+        self.touched += 1;
+        let entry = self.values.entry(key.clone()).or_insert_with(|| (0, new()));
+        self.ages.remove(&entry.0);
+        self.ages.insert(self.touched, key.clone());
+        entry.0 = self.touched;
+        &mut entry.1
+    }
+
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        let (age, value) = self.values.remove(key)?;
+        self.ages.remove(&age);
+        Some(value)
+    }
+
+    /// Takes the oldest out while there are more than `max`.
+    pub fn shrink(&mut self, max: usize) -> Option<V> {
+        if self.values.len() <= max {
+            return None;
+        }
+        let (_, key) = self.ages.pop_first()?;
+        self.values.remove(&key).map(|(_, value)| value)
+    }
+}

@@ -1,0 +1,380 @@
+//! Who fights, who loops, and who does not.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+use crate::arbiter::{
+    FINDING_AGE, LOOP_WINDOW, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST, SLOW_MAX,
+};
+use crate::decision::WriteResult;
+use crate::moment::Moment;
+use crate::state::Finding;
+use crate::view::Listed;
+
+/// One object, the arbiter, and a clock.
+struct Scene {
+    arbiter: Arbiter,
+    now: Moment,
+    object: Option<Value>,
+    revision: u64,
+    /// The revision that each unit reads besides the object.
+    input: u64,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let object = Some(config_map(json!({ "a": "0", "b": "0" })));
+        Self { arbiter: Arbiter::default(), now: Moment(1_000_000), object, revision: 10, input: 1 }
+    }
+
+    fn later(&mut self, wait: Duration) -> &mut Self {
+        self.now = self.now.after(wait);
+        self
+    }
+
+    /// Somebody outside the kernel writes.
+    fn user_sets(&mut self, field: &str, value: &str) {
+        self.object.as_mut().unwrap()["data"][field] = value.into();
+        self.revision += 1;
+    }
+
+    /// A unit reads the object and its input, and sets a field, a second later than what was before.
+    fn sets(&mut self, operator: &str, field: &str, value: &str) -> Vec<Finding> {
+        let mut after = self.object.clone().unwrap();
+        after["data"][field] = value.into();
+        self.becomes(operator, Some(after))
+    }
+
+    fn becomes(&mut self, operator: &str, after: Option<Value>) -> Vec<Finding> {
+        let mutation = match &after {
+            Some(after) => Mutation::update(&CONFIG_MAPS, after.clone()),
+            None => Mutation::delete(&CONFIG_MAPS, "shop", "web"),
+        };
+        self.writes(operator, mutation, after)
+    }
+
+    fn writes(&mut self, operator: &str, mutation: Mutation, after: Option<Value>) -> Vec<Finding> {
+        self.later(Duration::from_secs(1));
+        let unit = unit(operator);
+        let object = key(&CONFIG_MAPS, "web");
+        let mut reads = Reads::default();
+        reads.gets.insert(object.clone(), self.object.as_ref().map(|_| self.revision));
+        reads.gets.insert(key(&PLUGS, "input"), Some(self.input));
+        let fingerprint = self.arbiter.fingerprint(&unit, &reads);
+        self.revision += 1;
+        let revision = if after.is_some() { self.revision } else { 0 };
+        let write = Write { mutation, object, result: WriteResult::Written { revision } };
+        let before = std::mem::replace(&mut self.object, after);
+        self.arbiter.written(self.now, &unit, &write, before.as_ref(), self.object.as_ref(), fingerprint)
+    }
+}
+
+/// After how many writes the first finding came, and which it is.
+fn first(writes: impl Iterator<Item = Vec<Finding>>) -> (usize, Finding) {
+    let (before, mut found) =
+        writes.enumerate().find(|(_, findings)| !findings.is_empty()).expect("a finding within the writes");
+    assert_eq!(found.len(), 1, "{found:?}");
+    (before + 1, found.remove(0))
+}
+
+fn loops(finding: &Finding) -> (&str, u32) {
+    match finding {
+        Finding::Loop { field, writes, unit: looping, .. } if *looping == unit("plugs") => (field, *writes),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_fight_is_found_within_five_flips_and_names_both_and_the_field() {
+    let mut scene = Scene::new();
+    let turns = [("plugs", "1"), ("sockets", "0")].into_iter().cycle().take(6);
+    let (writes, finding) = first(turns.map(|(operator, value)| scene.sets(operator, "a", value)));
+    assert_eq!(writes, 4);
+    let Finding::Fight { object, field, units, flips, at } = &finding else { panic!("{finding:?}") };
+    assert_eq!((object, field.as_str(), *flips), (&key(&CONFIG_MAPS, "web"), ".data.a", 3));
+    assert_eq!(units, &[unit("plugs"), unit("sockets")]);
+    assert_eq!(scene.arbiter.findings(*at), [finding.clone()]);
+    assert_eq!(scene.arbiter.findings(at.after(FINDING_AGE)).len(), 1);
+    assert_eq!(scene.arbiter.findings(at.after(FINDING_AGE + Duration::from_millis(1))), []);
+}
+
+#[test]
+fn two_who_fight_do_not_loop() {
+    let mut scene = Scene::new();
+    for turn in 0..20 {
+        let (operator, value) = if turn % 2 == 0 { ("plugs", "1") } else { ("sockets", "0") };
+        let found = scene.sets(operator, "a", value);
+        assert!(found.iter().all(|finding| matches!(finding, Finding::Fight { .. })), "{found:?}");
+    }
+    assert_eq!(scene.arbiter.slowed(&unit("plugs"), scene.now), None);
+}
+
+#[test]
+fn one_who_makes_and_one_who_deletes_fight_over_the_object() {
+    let mut scene = Scene::new();
+    let object = scene.object.clone();
+    let turns = [("plugs", None), ("sockets", object)].into_iter().cycle().take(6);
+    let (writes, finding) = first(turns.map(|(operator, after)| scene.becomes(operator, after)));
+    assert_eq!(writes, 4);
+    assert!(matches!(finding, Finding::Fight { field, .. } if field == "."));
+}
+
+#[test]
+fn a_fight_that_is_over_is_not_found_again() {
+    let mut scene = Scene::new();
+    for value in ["1", "0", "1", "0", "1"].iter().enumerate() {
+        scene.sets(["plugs", "sockets"][value.0 % 2], "a", value.1);
+    }
+    scene.input += 1;
+    assert_eq!(scene.sets("plugs", "a", "2"), [], "nobody sets it back any more");
+    scene.arbiter.forget(&unit("sockets"));
+    assert_eq!(scene.arbiter.findings(scene.now), []);
+}
+
+#[test]
+fn different_fields_are_no_fight() {
+    let mut scene = Scene::new();
+    for turn in 0..20 {
+        scene.input += 1;
+        let (operator, field) = if turn % 2 == 0 { ("plugs", "a") } else { ("sockets", "b") };
+        assert_eq!(scene.sets(operator, field, if turn % 4 < 2 { "1" } else { "0" }), []);
+    }
+}
+
+#[test]
+fn different_conditions_and_finalizers_are_no_fight() {
+    let mut scene = Scene::new();
+    let list = |flags: [bool; 2]| {
+        let conditions: Vec<_> = ["Ready", "Coupled"]
+            .iter()
+            .zip(flags)
+            .map(|(name, flag)| json!({ "type": name, "status": if flag { "True" } else { "False" } }))
+            .collect();
+        let finalizers: Vec<_> = ["a", "b"].iter().zip(flags).filter(|(_, flag)| *flag).map(|(name, _)| name).collect();
+        body(
+            &CONFIG_MAPS,
+            "web",
+            json!({ "metadata": { "finalizers": finalizers }, "status": { "conditions": conditions } }),
+        )
+    };
+    scene.object = Some(list([false, false]));
+    let mut flags = [false, false];
+    for turn in 0..20 {
+        scene.input += 1;
+        flags[turn % 2] = !flags[turn % 2];
+        assert_eq!(scene.becomes(["plugs", "sockets"][turn % 2], Some(list(flags))), [], "turn {turn}");
+    }
+}
+
+#[test]
+fn a_user_who_edits_back_is_no_fight_between_operators_and_no_loop() {
+    let mut scene = Scene::new();
+    for turn in 0..20 {
+        scene.user_sets("a", "0");
+        assert_eq!(scene.sets(["plugs", "sockets"][turn % 2], "a", "1"), []);
+    }
+    for _ in 0..20 {
+        scene.user_sets("a", "0");
+        assert_eq!(scene.sets("plugs", "a", "1"), []);
+    }
+}
+
+#[test]
+fn slow_turns_are_no_fight() {
+    let mut scene = Scene::new();
+    for turn in 0..20 {
+        scene.later(FINDING_AGE);
+        assert_eq!(scene.sets(["plugs", "sockets"][turn % 2], "a", ["1", "0"][turn % 2]), []);
+    }
+}
+
+#[test]
+fn a_loop_is_found_within_five_writes_and_names_the_field() {
+    let mut scene = Scene::new();
+    let (writes, finding) = first((1..7).map(|n| scene.sets("plugs", "a", &n.to_string())));
+    assert_eq!((writes, loops(&finding)), (5, (".data.a", 4)));
+    assert_eq!(scene.arbiter.findings(scene.now), [finding]);
+}
+
+#[test]
+fn a_loop_over_two_fields_is_found() {
+    let mut scene = Scene::new();
+    let (writes, _) = first((1..9).map(|n| scene.sets("plugs", ["a", "b"][n % 2], &n.to_string())));
+    assert!(writes <= 6, "{writes}");
+}
+
+#[test]
+fn making_and_deleting_the_same_object_is_a_loop() {
+    let mut scene = Scene::new();
+    let object = scene.object.clone();
+    let turns = [None, object].into_iter().cycle().take(6);
+    let (writes, finding) = first(turns.map(|after| scene.becomes("plugs", after)));
+    assert_eq!((writes, loops(&finding)), (5, (".", 4)));
+}
+
+/// Each run makes `many` of a generated name.
+fn generates(scene: &mut Scene, run: usize, many: usize) -> Vec<Finding> {
+    scene.later(Duration::from_secs(1));
+    let mut reads = Reads::default();
+    let query = Query { table: key(&PODS, "").table, selection: Default::default() };
+    let names = (0..run).flat_map(|run| (0..many).map(move |n| (run, n)));
+    let listed = names.map(|(run, n)| Listed {
+        namespace: "shop".into(),
+        name: format!("job-{run}-{n}").into(),
+        revision: (100 * run + n) as u64,
+    });
+    reads.lists.insert(query, listed.collect());
+    let fingerprint = scene.arbiter.fingerprint(&unit("plugs"), &reads);
+    let writes = (0..many).flat_map(|n| {
+        let name = format!("job-{run}-{n}");
+        let after = body(&PODS, &name, json!({ "metadata": { "generateName": "job-" } }));
+        let result = WriteResult::Written { revision: (100 * run + n) as u64 };
+        let write = Write { mutation: Mutation::create(&PODS, after.clone()), object: key(&PODS, &name), result };
+        scene.arbiter.written(scene.now, &unit("plugs"), &write, None, Some(&after), fingerprint)
+    });
+    writes.collect()
+}
+
+#[test]
+fn making_one_more_of_a_generated_name_each_time_is_a_loop() {
+    let mut scene = Scene::new();
+    let (runs, finding) = first((0..6).map(|run| generates(&mut scene, run, 1)));
+    assert_eq!((runs, loops(&finding)), (4, (".", 4)));
+}
+
+#[test]
+fn making_many_of_a_generated_name_at_once_is_no_loop() {
+    assert_eq!(generates(&mut Scene::new(), 0, 50), []);
+}
+
+#[test]
+fn an_object_built_up_field_by_field_is_no_loop() {
+    let mut scene = Scene::new();
+    for n in 0..12 {
+        assert_eq!(scene.sets("plugs", &format!("field-{n}"), "1"), []);
+    }
+}
+
+#[test]
+fn following_changing_inputs_is_no_loop() {
+    let mut scene = Scene::new();
+    for n in 0..20 {
+        scene.input += 1;
+        assert_eq!(scene.sets("plugs", "a", &format!("input {n}")), []);
+    }
+}
+
+#[test]
+fn object_and_status_of_one_run_count_once() {
+    let mut scene = Scene::new();
+    let status = |n: u64| Mutation::update(&CONFIG_MAPS, config_map(json!({ "a": n }))).status();
+    for n in 0..3_u64 {
+        assert_eq!(scene.sets("plugs", "a", &format!("run {n}")), []);
+        // Of the same run: the clock stands still, and nothing is read between.
+        let mut after = scene.object.clone().unwrap();
+        after["status"] = json!({ "seen": n });
+        scene.now = Moment(scene.now.0 - 1_000);
+        scene.revision += 1;
+        let found = scene.writes("plugs", status(n), Some(after));
+        assert_eq!(found, [], "run {n}");
+    }
+}
+
+#[test]
+fn a_heartbeat_is_no_loop() {
+    let mut scene = Scene::new();
+    for n in 0..50 {
+        scene.later(LOOP_WINDOW);
+        assert_eq!(scene.sets("plugs", "a", &format!("alive {n}")), []);
+    }
+}
+
+#[test]
+fn a_loop_is_slowed_more_and_more_and_never_without_end() {
+    let (mut scene, plugs) = (Scene::new(), unit("plugs"));
+    let mut waits = Vec::new();
+    for n in 1..20 {
+        scene.sets("plugs", "a", &n.to_string());
+        let wait = scene.arbiter.slowed(&plugs, scene.now).unwrap_or_default();
+        // Slowed as told, it is still the same loop.
+        scene.later(wait);
+        waits.push(wait);
+    }
+    assert_eq!(waits[..4], [Duration::ZERO; 4]);
+    let seconds: Vec<u64> = waits[4..].iter().map(Duration::as_secs).collect();
+    assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60, 60, 60]);
+    assert_eq!((SLOW_FIRST.as_secs(), SLOW_MAX.as_secs()), (1, 60));
+    // Nobody slows whom, once it has stopped.
+    assert_eq!(scene.arbiter.slowed(&unit("sockets"), scene.now), None);
+    scene.later(LOOP_WINDOW + Duration::from_millis(1));
+    assert_eq!(scene.arbiter.slowed(&plugs, scene.now), None);
+}
+
+#[test]
+fn changed_inputs_end_a_loop() {
+    let mut scene = Scene::new();
+    (0..10).for_each(|n| drop(scene.sets("plugs", "a", &n.to_string())));
+    assert!(scene.arbiter.slowed(&unit("plugs"), scene.now).is_some());
+    scene.input += 1;
+    assert_eq!(scene.sets("plugs", "a", "new"), []);
+    assert_eq!(scene.arbiter.slowed(&unit("plugs"), scene.now), None);
+}
+
+#[test]
+fn what_was_not_written_counts_for_nothing() {
+    let mut scene = Scene::new();
+    let (unit, object) = (unit("plugs"), key(&CONFIG_MAPS, "web"));
+    for n in 0..10 {
+        let after = config_map(json!({ "a": n }));
+        let mutation = Mutation::update(&CONFIG_MAPS, after.clone());
+        let write = Write { mutation, object: object.clone(), result: WriteResult::Pretended };
+        let before = scene.object.replace(after);
+        assert_eq!(scene.arbiter.written(scene.now, &unit, &write, before.as_ref(), scene.object.as_ref(), 1), []);
+    }
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut arbiter = Arbiter::default();
+    let whole = |name: &str| UnitId { operator: OperatorName::new(name), unit: Unit::Whole };
+    let mut tell = |unit: &UnitId, object: ObjectKey, now: u64, n: usize| {
+        let before = config_map(json!({ "a": n }));
+        let after = config_map(json!({ "a": n + 1 }));
+        let result = WriteResult::Written { revision: now };
+        let write = Write { mutation: Mutation::update(&CONFIG_MAPS, after.clone()), object, result };
+        // Every third changes nothing: its revision is remembered all the same.
+        let before = if n % 3 == 0 { &after } else { &before };
+        arbiter.written(Moment(now), unit, &write, Some(before), Some(&after), 1);
+    };
+    for n in 0..MAX_UNITS + 500 {
+        tell(&whole(&format!("unit-{n}")), key(&CONFIG_MAPS, &format!("object-{n}")), n as u64, n);
+    }
+    for n in 0..MAX_WRITTEN + 500 {
+        tell(&whole(&format!("few-{}", n % 1_000)), key(&CONFIG_MAPS, &format!("object-{n}")), n as u64, n);
+    }
+    let (units, objects) = arbiter.contention.loops.remembered();
+    assert!(units <= MAX_UNITS && objects <= MAX_WRITTEN, "{units} units, {objects} objects");
+    assert!(objects > MAX_WRITTEN / 2, "{objects}: no more than needed is forgotten");
+    assert!(arbiter.contention.fights.remembered() <= MAX_FIELDS);
+}
+
+#[test]
+fn findings_are_bounded() {
+    let mut arbiter = Arbiter::default();
+    let now = |n: usize| Moment(1_000 + n as u64);
+    for object in 0..MAX_FINDINGS + 20 {
+        for n in 0..4 {
+            let (before, after) = (config_map(json!({ "a": n % 2 })), config_map(json!({ "a": (n + 1) % 2 })));
+            let mutation = Mutation::update(&CONFIG_MAPS, after.clone());
+            let result = WriteResult::Written { revision: 1 };
+            let write = Write { mutation, object: key(&CONFIG_MAPS, &format!("object-{object}")), result };
+            arbiter.written(now(object), &unit(["a", "b"][n % 2]), &write, Some(&before), Some(&after), n as u64);
+        }
+    }
+    let kept = arbiter.findings(now(MAX_FINDINGS));
+    assert_eq!(kept.len(), MAX_FINDINGS);
+    let first = |finding: &Finding| matches!(finding, Finding::Fight { object, .. } if *object.name == *"object-0");
+    assert!(!kept.iter().any(first), "the oldest goes");
+}

@@ -1,0 +1,206 @@
+//! Declared outputs, names, expectations, order.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::decision::WriteResult;
+use crate::plan::{Act, Expect, PatchForm};
+
+fn reason(write: &Write) -> &str {
+    match &write.result {
+        WriteResult::Refused { reason } => reason,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn undeclared_outputs_are_refused_and_the_rest_goes_on() {
+    let outputs = [
+        Declared { namespace: Some("shop".into()), ..Declared::every(&CONFIG_MAPS) },
+        Declared { name: Some("web".into()), ..Declared::every(&DEPLOYMENTS) },
+        Declared::every(&PLUGS).at(Place::Management),
+    ];
+    let elsewhere = json!({ "metadata": { "namespace": "bank", "name": "web" } });
+    let mutations = vec![
+        Mutation::apply(&CONFIG_MAPS, config_map(json!({}))),
+        Mutation::apply(&CONFIG_MAPS, elsewhere),
+        Mutation::apply(&DEPLOYMENTS, body(&DEPLOYMENTS, "web", json!({}))),
+        Mutation::apply(&DEPLOYMENTS, body(&DEPLOYMENTS, "db", json!({}))),
+        Mutation::apply(&PLUGS, body(&PLUGS, "web", json!({}))),
+        Mutation::apply(&PLUGS, body(&PLUGS, "web", json!({}))).at(Place::Management).status(),
+        Mutation::delete(&PODS, "shop", "web"),
+    ];
+    let judged = judge_with(&outputs, 7, &Seen::default(), mutations);
+    let allowed =
+        ["apply configmaps/shop/web", "apply deployments.apps/shop/web", "apply plugs.example.com/shop/web status"];
+    assert_eq!(told(&judged.writes), allowed);
+    let reasons: Vec<_> = judged.refused.iter().map(reason).collect();
+    let refused =
+        |object: &str| format!("{object} of the configuration cluster is not among the operator's declared outputs");
+    let objects = ["configmaps/bank/web", "deployments.apps/shop/db", "plugs.example.com/shop/web", "pods/shop/web"];
+    assert_eq!(reasons, objects.map(refused));
+}
+
+#[test]
+fn a_write_that_names_nothing_is_refused() {
+    let bare = json!({ "metadata": {} });
+    let spaced = json!({ "metadata": { "name": "a", "namespace": "shop" } });
+    let nameless = json!({ "metadata": { "namespace": "shop" } });
+    let mutations = vec![
+        Mutation::create(&CONFIG_MAPS, bare),
+        Mutation::create(&NAMESPACES, spaced),
+        Mutation::create(&CONFIG_MAPS, nameless.clone()),
+        Mutation::apply(&CONFIG_MAPS, nameless),
+        Mutation::delete(&NAMESPACES, "", ""),
+    ];
+    let judged = judge(&Seen::default(), mutations);
+    assert_eq!(judged.writes, []);
+    let reasons: Vec<_> = judged.refused.iter().map(reason).collect();
+    assert_eq!(
+        reasons,
+        [
+            "create configmaps/? names no namespace",
+            "create namespaces/shop/a names a namespace, but namespaces live in none",
+            "create configmaps/shop/? has neither `name` nor `generateName`",
+            "apply configmaps/shop/? names no object",
+            "delete namespaces/? names no object",
+        ]
+    );
+}
+
+#[test]
+fn generated_names_follow_from_the_decision() {
+    let job = || Mutation::create(&PODS, json!({ "metadata": { "namespace": "shop", "generateName": "job-" } }));
+    let names = |decision| -> Vec<String> {
+        let outputs = [Declared::every(&PODS)];
+        let judged = judge_with(&outputs, decision, &Seen::default(), vec![job(), job()]);
+        for write in &judged.writes {
+            let Act::Create(body) = &write.mutation.act else { panic!("{write:?}") };
+            assert_eq!(body["metadata"]["name"], write.mutation.name);
+            assert_eq!(*write.object.name, *write.mutation.name);
+        }
+        judged.writes.into_iter().map(|write| write.mutation.name).collect()
+    };
+    let seven = names(7);
+    assert_eq!(seven, names(7));
+    assert_ne!(seven[0], seven[1]);
+    assert!(names(8).iter().all(|name| !seven.contains(name)));
+    assert!(seven.iter().all(|name| name.starts_with("job-") && name.len() == "job-".len() + 5));
+}
+
+#[test]
+fn a_long_generated_name_is_cut_at_a_letter() {
+    let prefix = format!("{}ü", "a".repeat(57));
+    let job = Mutation::create(&PODS, json!({ "metadata": { "namespace": "shop", "generateName": prefix } }));
+    let name = judge(&Seen::default(), vec![job]).writes.remove(0).mutation.name;
+    assert_eq!((name.len(), &name[..57]), (62, "a".repeat(57).as_str()));
+}
+
+#[test]
+fn seen_becomes_exact() {
+    let seen = Seen::default().object(5, config_map(json!({ "a": "1" }))).absent(key(&PLUGS, "web"));
+    let patch = |resource: &Resource, name: &str| {
+        Mutation::patch(resource, "shop", name, PatchForm::Merge, json!({ "data": { "a": "2" } }))
+    };
+    let expect = |mutation: Mutation| judge(&seen, vec![mutation]).writes.remove(0).mutation.expect;
+    let exactly = Expect::Exactly { uid: "uid-of-web".to_string(), revision: 5 };
+    assert_eq!(expect(patch(&CONFIG_MAPS, "web")), exactly);
+    assert_eq!(expect(patch(&CONFIG_MAPS, "web").status()), exactly);
+    assert_eq!(expect(Mutation::update(&CONFIG_MAPS, config_map(json!({ "a": "2" })))), exactly);
+    assert_eq!(expect(Mutation::delete(&CONFIG_MAPS, "shop", "web")), exactly);
+    assert_eq!(expect(patch(&CONFIG_MAPS, "web").regardless()), Expect::Anything);
+    assert_eq!(expect(patch(&CONFIG_MAPS, "other")), Expect::Anything, "it was not read");
+    assert_eq!(expect(patch(&PLUGS, "web")), Expect::Anything, "it was not there");
+}
+
+#[test]
+fn what_changes_nothing_is_not_sent() {
+    let held = config_map(json!({ "a": "1" }));
+    let seen = Seen::default().object(5, held.clone()).absent(key(&CONFIG_MAPS, "gone"));
+    let results = |mutations: Vec<Mutation>| -> Vec<WriteResult> {
+        judge(&seen, mutations).writes.into_iter().map(|write| write.result).collect()
+    };
+    let merge = |body| Mutation::patch(&CONFIG_MAPS, "shop", "web", PatchForm::Merge, body);
+    let (idle, sent) = (vec![WriteResult::Unchanged], vec![WriteResult::Skipped]);
+    assert_eq!(results(vec![Mutation::update(&CONFIG_MAPS, held.clone())]), idle);
+    assert_eq!(results(vec![merge(json!({ "data": { "a": "1", "b": null } }))]), idle);
+    assert_eq!(results(vec![merge(json!({ "data": { "a": "2" } }))]), sent);
+    assert_eq!(results(vec![Mutation::delete(&CONFIG_MAPS, "shop", "gone")]), idle);
+    assert_eq!(results(vec![Mutation::delete(&CONFIG_MAPS, "shop", "gone").regardless()]), sent);
+    // An empty map is something else than none.
+    let mut emptied = held.clone();
+    emptied["binaryData"] = json!({});
+    assert_eq!(results(vec![Mutation::update(&CONFIG_MAPS, emptied)]), sent);
+    // Idle by itself, but not behind another write of the run.
+    let strategic = Mutation::patch(&CONFIG_MAPS, "shop", "web", PatchForm::Strategic, json!({ "data": { "a": "2" } }));
+    assert_eq!(results(vec![strategic, Mutation::update(&CONFIG_MAPS, held)]), [sent.clone(), sent].concat());
+}
+
+fn one_of_each() -> Vec<Mutation> {
+    let made = ALL
+        .iter()
+        .flat_map(|resource| ["a", "b"].map(|name| Mutation::apply(resource, body(resource, name, json!({ "x": 1 })))));
+    let status = Mutation::apply(&PLUGS, body(&PLUGS, "a", json!({ "status": {} }))).status();
+    let gone = ALL.iter().map(|resource| {
+        let namespace = if resource.namespaced { "shop" } else { "" };
+        Mutation::delete(resource, namespace, "old").regardless()
+    });
+    made.chain([status]).chain(gone).collect()
+}
+
+#[test]
+fn what_others_need_comes_first_and_deletions_come_last() {
+    let expected = [
+        "apply namespaces/a",
+        "apply namespaces/b",
+        "apply customresourcedefinitions.apiextensions.k8s.io/a",
+        "apply customresourcedefinitions.apiextensions.k8s.io/b",
+        "apply serviceaccounts/shop/a",
+        "apply serviceaccounts/shop/b",
+        "apply roles.rbac.authorization.k8s.io/shop/a",
+        "apply roles.rbac.authorization.k8s.io/shop/b",
+        "apply rolebindings.rbac.authorization.k8s.io/shop/a",
+        "apply rolebindings.rbac.authorization.k8s.io/shop/b",
+        "apply configmaps/shop/a",
+        "apply configmaps/shop/b",
+        "apply plugs.example.com/shop/a",
+        "apply plugs.example.com/shop/b",
+        "apply pods/shop/a",
+        "apply pods/shop/b",
+        "apply deployments.apps/shop/a",
+        "apply deployments.apps/shop/b",
+        "apply plugs.example.com/shop/a status",
+        "delete deployments.apps/shop/old",
+        "delete pods/shop/old",
+        "delete plugs.example.com/shop/old",
+        "delete configmaps/shop/old",
+        "delete rolebindings.rbac.authorization.k8s.io/shop/old",
+        "delete roles.rbac.authorization.k8s.io/shop/old",
+        "delete serviceaccounts/shop/old",
+        "delete customresourcedefinitions.apiextensions.k8s.io/old",
+        "delete namespaces/old",
+    ];
+    assert_eq!(told(&judge(&Seen::default(), one_of_each()).writes), expected);
+}
+
+#[test]
+fn what_is_deleted_and_made_anew_stands_where_it_is_needed() {
+    let mutations = vec![
+        Mutation::apply(&DEPLOYMENTS, body(&DEPLOYMENTS, "web", json!({}))),
+        Mutation::delete(&CONFIG_MAPS, "shop", "web"),
+        Mutation::create(&CONFIG_MAPS, config_map(json!({}))),
+    ];
+    let expected = ["delete configmaps/shop/web", "create configmaps/shop/web", "apply deployments.apps/shop/web"];
+    assert_eq!(told(&judge(&Seen::default(), mutations).writes), expected);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_order_does_not_depend_on_the_operators(mutations in Just(one_of_each()).prop_shuffle()) {
+        let ordered = judge(&Seen::default(), one_of_each());
+        prop_assert_eq!(judge(&Seen::default(), mutations), ordered);
+    }
+}
