@@ -15,6 +15,7 @@ pub mod cache;
 pub mod config;
 pub mod core;
 pub mod decision;
+pub mod diff;
 pub mod explain;
 pub mod host;
 pub mod journal;
