@@ -1,10 +1,15 @@
 //! The `switchboard` command: words a user types, nothing else.
 
 mod announce;
+mod explain;
 mod failure;
+mod kernel;
 mod listen;
+mod operators;
 mod place;
+mod plan;
 mod progress;
+mod run;
 mod serve;
 mod talk;
 mod temporary;
@@ -15,8 +20,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes:
-  0   stopped by a signal, everything in order
+  0   done, or stopped by a signal; everything in order
   1   could not start, or could not go on
+  2   `plan`: something would be written; `replay`: something else is decided now
   64  the command line or SWITCHBOARD_LOG is not understood
 
 Logs go to stderr; SWITCHBOARD_LOG sets what is logged, for example `info` or `switchboard_cluster=debug`.";
@@ -35,10 +41,25 @@ enum Command {
     Up(up::Up),
     /// Serves a must-gather dump, read-only, so that kubectl works on it.
     Serve(serve::Serve),
+    /// Hosts the operators of a configuration over clusters.
+    Run(run::Run),
+    /// Shows what the operators would write now, as a diff; writes nothing.
+    Plan(plan::Plan),
+    /// Says why an object is as it is: who wrote it, from what, because of what.
+    Why(explain::WhyObject),
+    /// Says why an operator does nothing right now.
+    WhyNot(explain::WhyNot),
+    /// Shows what every operator does: state, runs, times, writes, share of the cache.
+    Top(explain::Top),
+    /// Decides again from what was read then, and says whether the same is decided.
+    Replay(explain::Replay),
 }
 
 /// What is logged unless something else is asked for.
 const DEFAULT_LOG: &str = "warn";
+
+/// Something would be written, or is decided differently.
+const DIFFERS: u8 = 2;
 
 /// `EX_USAGE` of sysexits.h.
 const USAGE: u8 = 64;
@@ -59,13 +80,26 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failure::report(&error),
     };
-    let done = match arguments.command {
-        Command::Up(up) => runtime.block_on(up.run()),
-        Command::Serve(serve) => runtime.block_on(serve.run()),
-    };
+    let done = runtime.block_on(run(arguments.command));
+    // An operator that hangs must not keep the process from ending.
+    runtime.shutdown_background();
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => failure::report(&*error),
+    }
+}
+
+async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
+    let differs = |differs: bool| if differs { ExitCode::from(DIFFERS) } else { ExitCode::SUCCESS };
+    match command {
+        Command::Up(up) => up.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Serve(serve) => serve.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Run(run) => run.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Plan(plan) => plan.run().await.map(differs),
+        Command::Why(why) => why.run().await.map(|()| ExitCode::SUCCESS),
+        Command::WhyNot(why_not) => why_not.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Top(top) => top.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Replay(replay) => replay.run().await.map(|same| differs(!same)),
     }
 }
 

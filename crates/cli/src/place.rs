@@ -59,11 +59,18 @@ impl Place {
     pub fn directory(asked: Option<&Path>) -> Result<Self, PlaceError> {
         let path = match asked {
             Some(path) => path.to_path_buf(),
-            None => default_directory().ok_or(PlaceError::Unknown)?,
+            None => Self::default_path().ok_or(PlaceError::Unknown)?,
         };
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.map_err(|source| PlaceError::Make { path: path.clone(), source })?;
         Ok(Self::Directory(path))
+    }
+
+    /// `$XDG_DATA_HOME/switchboard`, or below the home directory.
+    pub fn default_path() -> Option<PathBuf> {
+        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;
+        Some(base.join("switchboard"))
     }
 
     /// Opens the store. First of all, so that keys are never there without one.
@@ -106,11 +113,4 @@ impl Place {
             }
         }
     }
-}
-
-/// `$XDG_DATA_HOME/switchboard`, or below the home directory.
-fn default_directory() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;
-    Some(base.join("switchboard"))
 }

@@ -53,6 +53,11 @@ impl Temporary {
         Ok(made)
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Where the kubeconfig goes.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join(KUBECONFIG)

@@ -1,7 +1,8 @@
 //! `switchboard up`: the embedded cluster on a socket, until a signal.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -11,14 +12,18 @@ use switchboard_cluster::auth::kubeconfig::{self, Context};
 use switchboard_cluster::listener::Port;
 use switchboard_cluster::request::DEFAULT_CLUSTER;
 use switchboard_cluster::store::Store;
+use switchboard_kernel::config::Config;
+use switchboard_kernel::place::ClusterName;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::announce::announce;
 use crate::failure::Failure;
-use crate::listen;
+use crate::kernel::{self, StateDir};
 use crate::place::Place;
+use crate::run::{self, Running};
 use crate::talk::say;
 use crate::temporary::Temporary;
+use crate::{listen, operators};
 
 /// How often the store is told the time; changes are kept for ten times as long.
 const TICK: Duration = Duration::from_secs(30);
@@ -44,7 +49,15 @@ pub struct Up {
     /// A further logical cluster, a context of its own in the kubeconfig; may be repeated
     #[arg(long, value_name = "NAME", value_parser = cluster_name)]
     cluster: Vec<String>,
+    /// Which operators to host on it, and within which limits [default: the sample operator]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    state: StateDir,
 }
+
+/// What is hosted when nothing else is asked for.
+const SAMPLE: &str = "operators:\n  greeter: {}\n";
 
 fn cluster_name(text: &str) -> Result<String, String> {
     match switchboard_object::name::dns1123_label(text).first() {
@@ -60,7 +73,20 @@ impl Up {
         // Before anything is written: a signal during the start must stop it as well.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let place = if self.ephemeral { Place::Memory } else { Place::directory(self.data_dir.as_deref())? };
-        let (file, _temporary) = self.kubeconfig_file(&place)?;
+        let config = match &self.config {
+            Some(file) => kernel::read_config(file)?,
+            None => Config::parse("the built-in configuration", SAMPLE, &operators::KNOWN)?,
+        };
+        let temporary = match place {
+            Place::Memory => Some(Temporary::make()?),
+            Place::Directory(_) => None,
+        };
+        let home = match (&place, &temporary) {
+            (Place::Directory(path), _) => path.clone(),
+            (Place::Memory, Some(temporary)) => temporary.path().to_path_buf(),
+            (Place::Memory, None) => unreachable!("what is kept in memory has a temporary folder"),
+        };
+        let file = self.kubeconfig.clone().unwrap_or_else(|| home.join("kubeconfig"));
         let port = Port::take(self.listen).await?;
         let address = port.address();
         let ambient = Ambient::system();
@@ -75,27 +101,19 @@ impl Up {
         cluster.start_controllers();
         let listener = cluster.listen(port, &certificates)?;
         kubeconfig::write(&file, &certificates, &contexts(&cluster, address))?;
+        let dir = self.state.clone().or_in(&home).path()?;
+        let running = Running::start(&config, clients(&cluster, &config).await?, &dir, false).await?;
         announce(&file, &listener)?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             () = keep_time(store) => {}
+            () = reload(self.config.as_deref(), config, &running) => {}
         }
         say("stopping");
+        running.stop().await;
         listener.stop().await;
         Ok(())
-    }
-
-    /// Where the kubeconfig goes; a temporary place goes with the process.
-    fn kubeconfig_file(&self, place: &Place) -> Result<(PathBuf, Option<Temporary>), Failure> {
-        Ok(match (&self.kubeconfig, place) {
-            (Some(file), _) => (file.clone(), None),
-            (None, Place::Directory(path)) => (path.join("kubeconfig"), None),
-            (None, Place::Memory) => {
-                let temporary = Temporary::make()?;
-                (temporary.kubeconfig(), Some(temporary))
-            }
-        })
     }
 }
 
@@ -106,6 +124,30 @@ fn contexts(cluster: &Cluster, address: SocketAddr) -> Vec<Context> {
         contexts.push(Context { name: name.to_string(), server: format!("https://{address}/clusters/{name}") });
     }
     contexts
+}
+
+/// The clusters of a configuration: logical ones of this process, unless they have a kubeconfig of their own.
+async fn clients(cluster: &Cluster, config: &Config) -> Result<BTreeMap<ClusterName, kube::Client>, Failure> {
+    let mut clients = BTreeMap::new();
+    for (name, wanted) in &config.clusters {
+        let client = if wanted.kubeconfig.is_some() || wanted.context.is_some() {
+            run::client(name, wanted).await?
+        } else if &*name.0 == DEFAULT_CLUSTER {
+            cluster.client()
+        } else {
+            cluster.logical(&name.0).await;
+            cluster.client_of(&name.0)
+        };
+        clients.insert(name.clone(), client);
+    }
+    Ok(clients)
+}
+
+async fn reload(file: Option<&Path>, config: Config, running: &Running) {
+    match file {
+        Some(file) => run::reload(file, config, &running.handle).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Lets the store forget old changes, as it has no clock of its own.

@@ -1,0 +1,196 @@
+//! `why`, `why-not`, `top` and `replay`: what the journal and a running kernel tell.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::Value;
+use switchboard_kernel::decision::DecisionId;
+use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
+use switchboard_kernel::journal::Entry;
+use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::replay::{Replayed, replay};
+use switchboard_kernel::resource::ObjectKey;
+use switchboard_kernel::state::State;
+
+use crate::failure::Failure;
+use crate::kernel::StateDir;
+use crate::operators;
+use crate::talk::say;
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Prints a report.
+pub fn print(report: &(impl Display + Serialize), form: Form) -> Result<(), Failure> {
+    let text = match form {
+        Form::Text => report.to_string(),
+        Form::Json => format!("{}\n", serde_json::to_string_pretty(report)?),
+    };
+    let mut out = std::io::stdout().lock();
+    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+}
+
+/// Says why an object is as it is.
+#[derive(Args)]
+pub struct WhyObject {
+    /// The object, as `configmap/web` or `deployments.apps/web`
+    #[arg(value_name = "KIND/NAME", value_parser = target)]
+    object: (String, String),
+    /// Its namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// Only this field, as `.spec.replicas`
+    #[arg(long, value_name = "PATH")]
+    field: Option<FieldPath>,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+    #[command(flatten)]
+    state: StateDir,
+}
+
+fn target(text: &str) -> Result<(String, String), String> {
+    match text.split_once('/') {
+        Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
+            Ok((kind.to_string(), name.to_string()))
+        }
+        _ => Err("write it as KIND/NAME, for example configmap/web".to_string()),
+    }
+}
+
+impl WhyObject {
+    /// Prints the report.
+    pub async fn run(self) -> Result<(), Failure> {
+        let journal = self.state.journal()?;
+        let state = match self.state.state().await {
+            Ok(state) => state,
+            Err(_) => {
+                say("note: no kernel runs here; this is what its journal tells");
+                State { now: now(), ..State::default() }
+            }
+        };
+        let target = Target { kind: self.object.0, namespace: self.namespace, name: self.object.1 };
+        let entries: Vec<Entry> = journal.newest().collect();
+        let live = match key(&target, &entries) {
+            Some(key) => self
+                .state
+                .ask::<Option<Value>>("POST", "/api/v1/fields", serde_json::to_string(&key)?)
+                .await
+                .ok()
+                .flatten(),
+            None => None,
+        };
+        let report = explain::why(&target, self.field.as_ref(), &entries, journal.since(), &state, live.as_ref());
+        print(&report, self.output)
+    }
+}
+
+/// The object somebody means, among those that were written or read.
+fn key(target: &Target, entries: &[Entry]) -> Option<ObjectKey> {
+    entries.iter().find_map(|entry| {
+        let Entry::Decision(decision) = entry else { return None };
+        let written = match &decision.outcome {
+            switchboard_kernel::decision::Outcome::Decided { writes, .. } => writes.as_slice(),
+            _ => &[],
+        };
+        let mut keys = written.iter().map(|write| &write.object).chain(decision.gets.iter().map(|(key, _)| key));
+        keys.find(|key| target.is(key)).cloned()
+    })
+}
+
+fn now() -> switchboard_kernel::moment::Moment {
+    let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
+    switchboard_kernel::moment::Moment(0).after(since)
+}
+
+/// Says why an operator does nothing.
+#[derive(Args)]
+pub struct WhyNot {
+    /// The operator
+    operator: String,
+    /// Only this unit, as `shop/web`
+    #[arg(long, value_name = "UNIT")]
+    unit: Option<String>,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+    #[command(flatten)]
+    state: StateDir,
+}
+
+impl WhyNot {
+    /// Prints the report.
+    pub async fn run(self) -> Result<(), Failure> {
+        let state = self.state.state().await?;
+        print(&explain::why_not(&self.operator, self.unit.as_deref(), &state), self.output)
+    }
+}
+
+/// Shows what every operator does.
+#[derive(Args)]
+pub struct Top {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+    #[command(flatten)]
+    state: StateDir,
+}
+
+impl Top {
+    /// Prints the report.
+    pub async fn run(self) -> Result<(), Failure> {
+        print(&explain::top(&self.state.state().await?), self.output)
+    }
+}
+
+/// Decides again what was decided, from what was read then.
+#[derive(Args)]
+pub struct Replay {
+    /// The number of the decision, as `why` shows it
+    decision: u64,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+    #[command(flatten)]
+    state: StateDir,
+}
+
+impl Replay {
+    /// Prints the report. False when something else is decided now.
+    pub async fn run(self) -> Result<bool, Failure> {
+        let journal = self.state.journal()?;
+        let id = DecisionId(self.decision);
+        let decision = journal.get(id);
+        let replayed = match &decision {
+            None => Replayed::Gone,
+            Some(decision) => {
+                let name = &decision.unit.operator.0;
+                let operator = operators::operator(name).ok_or_else(|| {
+                    format!("this binary has no operator {name}\nhint: replay with the binary that decided")
+                })?;
+                replay(&*operator, &topology(decision), &journal, id, &[])
+            }
+        };
+        let same = matches!(replayed, Replayed::Same | Replayed::Redacted { alike: true, .. });
+        print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
+        Ok(same)
+    }
+}
+
+/// Reads of one place were of one cluster; a decision that read several places needs the topology of its time.
+fn topology(decision: &switchboard_kernel::decision::Decision) -> Arc<Topology> {
+    let keys = decision.gets.iter().map(|(key, _)| &key.table);
+    let table = keys.chain(decision.lists.iter().map(|(query, _)| &query.table)).next();
+    let cluster = table.map_or_else(|| ClusterName::new("default"), |table| table.cluster.clone());
+    Arc::new(Topology::standalone(&cluster))
+}

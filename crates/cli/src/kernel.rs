@@ -1,0 +1,127 @@
+//! The kernel as the commands use it: its configuration, its state directory, and the process that runs it.
+
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use clap::Args;
+use http_body_util::{BodyExt, Full};
+use serde::de::DeserializeOwned;
+use switchboard_kernel::config::Config;
+use switchboard_kernel::journal::Journal;
+use switchboard_kernel::listener::SOCKET;
+use switchboard_kernel::state::State;
+
+use crate::failure::Failure;
+use crate::operators;
+use crate::place::Place;
+use crate::talk::say;
+
+/// The journal's folder in the state directory.
+const JOURNAL: &str = "journal";
+/// The state directory in a data directory.
+const KERNEL: &str = "kernel";
+
+/// Where the kernel keeps its state.
+#[derive(Args, Clone)]
+pub struct StateDir {
+    /// The kernel's state directory [default: kernel in the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+/// Why the kernel could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The configuration cannot be read.
+    #[error("could not read {}", .0.display())]
+    Config(PathBuf, #[source] io::Error),
+    /// The state directory cannot be made.
+    #[error("could not make the state directory {}", .0.display())]
+    State(PathBuf, #[source] io::Error),
+    /// There is no journal.
+    #[error("there is no journal in {}\nhint: give the directory that `run` or `up` uses with --state-dir DIR", .0.display())]
+    NoJournal(PathBuf),
+    /// No process answers.
+    #[error("no kernel runs on {}\nhint: start one with `switchboard run --config FILE`, or give its directory with --state-dir DIR", .0.display())]
+    NotRunning(PathBuf),
+    /// The process that answered cannot be understood.
+    #[error("could not understand the kernel on {}: {}", .0.display(), .1)]
+    Answer(PathBuf, String),
+}
+
+impl StateDir {
+    /// The directory; not made.
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        match &self.state_dir {
+            Some(path) => Ok(path.clone()),
+            None => match Place::default_path() {
+                Some(path) => Ok(path.join(KERNEL)),
+                None => Err("no state directory is known\nhint: give one with --state-dir DIR".into()),
+            },
+        }
+    }
+
+    /// The same in a data directory, when none was given.
+    pub fn or_in(self, data: &Path) -> Self {
+        Self { state_dir: Some(self.state_dir.unwrap_or_else(|| data.join(KERNEL))) }
+    }
+
+    /// The journal as it is on the disk, whether a kernel runs or not.
+    pub fn journal(&self) -> Result<Journal, Failure> {
+        let dir = self.path()?;
+        let journal = dir.join(JOURNAL);
+        if !journal.is_dir() {
+            return Err(KernelError::NoJournal(dir).into());
+        }
+        let journal = Journal::read(&journal)?;
+        for damage in journal.damage() {
+            say(format_args!("warning: {damage}"));
+        }
+        Ok(journal)
+    }
+
+    /// The state of the kernel that runs there.
+    pub async fn state(&self) -> Result<State, Failure> {
+        self.ask("GET", "/api/v1/state", String::new()).await
+    }
+
+    /// Asks the kernel that runs there.
+    pub async fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: String) -> Result<T, Failure> {
+        let dir = self.path()?;
+        let stream = tokio::net::UnixStream::connect(dir.join(SOCKET)).await;
+        let stream = stream.map_err(|_| KernelError::NotRunning(dir.clone()))?;
+        let odd = |error: String| KernelError::Answer(dir.clone(), error);
+        let io = hyper_util::rt::TokioIo::new(stream);
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(io).await.map_err(|e| odd(e.to_string()))?;
+        tokio::spawn(connection);
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Host", "kernel")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|e| odd(e.to_string()))?;
+        let response = sender.send_request(request).await.map_err(|e| odd(e.to_string()))?;
+        let status = response.status();
+        let bytes = response.into_body().collect().await.map_err(|e| odd(e.to_string()))?.to_bytes();
+        if !status.is_success() {
+            return Err(odd(String::from_utf8_lossy(&bytes).into_owned()).into());
+        }
+        Ok(serde_json::from_slice(&bytes).map_err(|e| odd(e.to_string()))?)
+    }
+}
+
+/// Makes a state directory that only its owner reads.
+pub fn make(dir: &Path) -> Result<PathBuf, KernelError> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|error| KernelError::State(dir.to_path_buf(), error))?;
+    Ok(dir.join(JOURNAL))
+}
+
+/// Reads a configuration; what is wrong with it is told whole.
+pub fn read_config(file: &Path) -> Result<Config, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| KernelError::Config(file.to_path_buf(), error))?;
+    Ok(Config::parse(&file.display().to_string(), &text, &operators::KNOWN)?)
+}

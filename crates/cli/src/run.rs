@@ -1,0 +1,184 @@
+//! `switchboard run`: hosts operators over clusters, until a signal.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use switchboard_kernel::config::{ClusterConfig, Config};
+use switchboard_kernel::host::{Handle, Host, Settings};
+use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::limits::Limits;
+use switchboard_kernel::listener::{Listening, listen};
+use switchboard_kernel::operator::Operator;
+use switchboard_kernel::place::ClusterName;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+
+use crate::failure::{self, Failure};
+use crate::kernel::{self, StateDir};
+use crate::operators;
+use crate::talk::say;
+
+/// How often the configuration is looked at; SIGHUP has it looked at once.
+const RELOAD_EVERY: Duration = Duration::from_secs(2);
+
+/// Hosts the operators of a configuration.
+#[derive(Args)]
+pub struct Run {
+    /// What to host, where, and within which limits
+    #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
+    config: PathBuf,
+    /// Ask the clusters to pretend; nothing is written
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    state: StateDir,
+}
+
+impl Run {
+    /// Runs until a signal comes.
+    pub async fn run(self) -> Result<(), Failure> {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let config = kernel::read_config(&self.config)?;
+        let clients = clients(&config).await?;
+        let running = Running::start(&config, clients, &self.state.path()?, self.dry_run).await?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            () = reload(&self.config, config, &running.handle) => {}
+        }
+        say("stopping");
+        running.stop().await;
+        Ok(())
+    }
+}
+
+/// A kernel at work in this process.
+pub struct Running {
+    /// Asks and stops it.
+    pub handle: Handle,
+    host: JoinHandle<()>,
+    _listening: Listening,
+}
+
+impl Running {
+    /// Starts the operators of a configuration.
+    pub async fn start(
+        config: &Config,
+        clusters: BTreeMap<ClusterName, kube::Client>,
+        dir: &Path,
+        dry_run: bool,
+    ) -> Result<Self, Failure> {
+        let bounds = Bounds { max_bytes: config.journal.max_bytes, max_age: config.journal.max_age };
+        let journal = Journal::open(&kernel::make(dir)?, bounds)?;
+        for damage in journal.damage() {
+            say(format_args!("warning: {damage}"));
+        }
+        let settings =
+            Settings { clusters, topology: config.topology.clone(), global: config.limits.clone(), journal, dry_run };
+        let (host, handle) = Host::new(settings, hosted(config));
+        let listening = listen(&handle, config.listen, Some(dir)).await?;
+        if let Some(address) = listening.address() {
+            say(format_args!("metrics at http://{address}/metrics"));
+        }
+        let names: Vec<String> =
+            config.operators.iter().filter(|(_, o)| o.enabled).map(|(n, _)| n.to_string()).collect();
+        say(format_args!("hosting {}", if names.is_empty() { "no operator".to_string() } else { names.join(", ") }));
+        Ok(Self { handle, host: tokio::spawn(host.run()), _listening: listening })
+    }
+
+    /// Finishes what is under way and stops.
+    pub async fn stop(self) {
+        self.handle.stop().await;
+        // A host that panicked has said so.
+        let _ = self.host.await;
+    }
+}
+
+/// The operators that a configuration wants hosted.
+pub fn hosted(config: &Config) -> Vec<(std::sync::Arc<dyn Operator>, Limits)> {
+    let wanted = config.operators.iter().filter(|(_, operator)| operator.enabled);
+    wanted
+        .filter_map(|(name, wanted)| {
+            let operator = operators::operator(&name.0)?;
+            Some((operators::writing_as(operator, wanted.service_account.clone()), wanted.limits.clone()))
+        })
+        .collect()
+}
+
+/// A client for every cluster of a configuration.
+pub async fn clients(config: &Config) -> Result<BTreeMap<ClusterName, kube::Client>, Failure> {
+    let mut clients = BTreeMap::new();
+    for (name, cluster) in &config.clusters {
+        clients.insert(name.clone(), client(name, cluster).await?);
+    }
+    Ok(clients)
+}
+
+/// No client for a cluster.
+#[derive(Debug, thiserror::Error)]
+#[error("could not reach the cluster {name}\nhint: check `clusters.{name}` in the configuration, or KUBECONFIG")]
+struct ClientError {
+    name: ClusterName,
+    source: Failure,
+}
+
+/// A client for a cluster that a configuration names.
+pub async fn client(name: &ClusterName, cluster: &ClusterConfig) -> Result<kube::Client, Failure> {
+    Ok(connect(cluster).await.map_err(|source| ClientError { name: name.clone(), source })?)
+}
+
+async fn connect(cluster: &ClusterConfig) -> Result<kube::Client, Failure> {
+    let options = KubeConfigOptions { context: cluster.context.clone(), ..KubeConfigOptions::default() };
+    let mut config = match &cluster.kubeconfig {
+        Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
+        None if cluster.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
+        None => kube::Config::infer().await?,
+    };
+    // The applier knows what may be sent twice; the client does not.
+    config.default_retry = false;
+    Ok(kube::Client::try_from(config)?)
+}
+
+/// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
+pub async fn reload(file: &Path, mut config: Config, handle: &Handle) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return std::future::pending().await };
+    let mut seen = std::fs::read(file).ok();
+    loop {
+        tokio::select! {
+            _ = hangup.recv() => {}
+            () = tokio::time::sleep(RELOAD_EVERY) => {}
+        }
+        let text = std::fs::read(file).ok();
+        if text == seen {
+            continue;
+        }
+        seen = text;
+        match kernel::read_config(file) {
+            Ok(new) => {
+                take_up(&config, &new, handle).await;
+                config = new;
+            }
+            Err(error) => {
+                say(failure::tell(&*error));
+                say("the configuration before it stays in force");
+            }
+        }
+    }
+}
+
+async fn take_up(old: &Config, new: &Config, handle: &Handle) {
+    let changes = old.changes(new);
+    let (global, operators) = (changes.global.unwrap_or_else(|| new.limits.clone()), changes.limits);
+    let names: Vec<String> = operators.iter().map(|(name, _)| name.to_string()).collect();
+    if handle.set_limits(global, operators).await.is_ok() {
+        let whose = if names.is_empty() { String::new() } else { format!(": limits of {}", names.join(", ")) };
+        say(format_args!("took up the changed configuration{whose}"));
+    }
+    for change in changes.needs_restart {
+        say(format_args!("warning: {change}"));
+        say("hint: restart to take it up");
+    }
+}
