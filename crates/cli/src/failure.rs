@@ -24,7 +24,8 @@ pub fn report(error: &(dyn Error + 'static)) -> ExitCode {
 pub fn tell(error: &(dyn Error + 'static)) -> String {
     let text = error.to_string();
     let (what, own) = text.split_once("\nhint: ").map_or((&*text, None), |(what, hint)| (what, Some(hint)));
-    let mut told = format!("error: {what}");
+    // A report of several errors begins with the word itself.
+    let mut told = if what.starts_with("error: ") { what.to_string() } else { format!("error: {what}") };
     for cause in causes(error).skip(1) {
         told.push_str(&format!("\n  {cause}"));
     }

@@ -76,8 +76,9 @@ impl StateDir {
             return Err(KernelError::NoJournal(dir).into());
         }
         let journal = Journal::read(&journal)?;
-        for damage in journal.damage() {
-            say(format_args!("warning: {damage}"));
+        // While somebody writes, the last line may be half there.
+        if std::os::unix::net::UnixStream::connect(dir.join(SOCKET)).is_err() {
+            journal.damage().iter().for_each(|damage| say(format_args!("warning: {damage}")));
         }
         Ok(journal)
     }

@@ -42,6 +42,7 @@ impl Run {
     pub async fn run(self) -> Result<(), Failure> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let config = kernel::read_config(&self.config)?;
+        config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clients = clients(&config).await?;
         let running = Running::start(&config, clients, &self.state.path()?, self.dry_run).await?;
         tokio::select! {

@@ -139,7 +139,7 @@ async fn one(writer: &dyn Writer, request: &WriteRequest, before: Option<&Value>
     for round in 0..=MAX_RESENDS {
         let wait = match writer.send(request).await {
             Answer::Done { after, revision } => return (done(request, before, after.as_ref(), revision), after),
-            Answer::Refused { code, retry_after, .. } if code == 429 => retry_after,
+            Answer::Refused { code: 429, retry_after, .. } => retry_after,
             Answer::Refused { code, reason, message, .. } => {
                 if lost.is_some()
                     && let Some(found) = after_loss(writer, request, before).await

@@ -7,6 +7,7 @@
 //! The shell ([`crate::host`]) and the probe drive the same core; they differ in who decides when, and in what fails.
 
 mod account;
+mod caught;
 mod echo;
 mod roster;
 mod run;
@@ -82,6 +83,8 @@ pub struct Core {
     changes_seen: u64,
     next_decision: u64,
     began: Moment,
+    /// How often each fight and loop that goes on must have been seen before it is told again.
+    told: BTreeMap<(crate::resource::ObjectKey, String), u32>,
 }
 
 impl Core {
@@ -105,6 +108,7 @@ impl Core {
             changes_seen: 0,
             next_decision: next_decision.0,
             began: now,
+            told: BTreeMap::new(),
         }
     }
 
@@ -127,7 +131,7 @@ impl Core {
                 let table = TableKey { cluster, resource: Arc::new(resource.clone()) };
                 self.rosters.add(&name, &table, selection);
                 self.want(&table);
-                for unit in self.rosters.present(&name, &table, &*self.cache.snapshot()) {
+                for unit in self.rosters.present(&name, &table, &self.cache.snapshot()) {
                     self.wake(now, &unit, Cause::Started);
                 }
             }

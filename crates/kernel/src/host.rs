@@ -72,7 +72,8 @@ pub struct Host {
     dry_run: bool,
     clock: Clock,
     watches: BTreeMap<TableKey, Watch>,
-    seen: (mpsc::Sender<(TableKey, Told)>, mpsc::Receiver<(TableKey, Told)>),
+    sink: mpsc::Sender<(TableKey, Told)>,
+    seen: mpsc::Receiver<(TableKey, Told)>,
     requests: mpsc::Receiver<Request>,
     runs: Runs,
     recorder: Recorder,
@@ -91,6 +92,7 @@ impl Host {
             core.add(now, operator, limits);
         }
         let (requests, inbox) = mpsc::channel(MAX_PENDING_REQUESTS);
+        let (sink, seen) = mpsc::channel(MAX_PENDING_OBSERVATIONS);
         let host = Host {
             core,
             writer: Arc::new(KubeWriter::new(settings.clusters.clone())),
@@ -98,7 +100,8 @@ impl Host {
             dry_run: settings.dry_run,
             clock,
             watches: BTreeMap::new(),
-            seen: mpsc::channel(MAX_PENDING_OBSERVATIONS),
+            sink,
+            seen,
             requests: inbox,
             runs: Runs::new(),
             recorder: Recorder::start(settings.journal),
@@ -143,7 +146,7 @@ impl Host {
         self.carry_on();
         let wake = self.core.next().map(|moment| self.clock.instant(moment));
         tokio::select! {
-            Some(report) = self.seen.1.recv() => self.observe(report),
+            Some(report) = self.seen.recv() => self.observe(report),
             Some(report) = self.runs.next() => self.take(report),
             request = self.requests.recv() => return request.is_some_and(|request| self.answer(request)),
             () = sleep_until(wake) => {}
@@ -164,7 +167,7 @@ impl Host {
     fn watch(&mut self, table: TableKey) {
         match self.clusters.get(&table.cluster) {
             Some(client) => {
-                let sink = self.seen.0.clone();
+                let sink = self.sink.clone();
                 self.watches.insert(table.clone(), Watch::start(client.clone(), table, sink, Pace::default()));
             }
             None => self.core.lost(&table, format!("no cluster is called {}", table.cluster)),
@@ -183,7 +186,7 @@ impl Host {
                 }
                 Told::Lost { message } => self.core.lost(&table, message),
             }
-            next = self.seen.1.try_recv().ok();
+            next = self.seen.try_recv().ok();
         }
     }
 

@@ -222,6 +222,21 @@ pub enum Finding {
 }
 
 impl Finding {
+    /// How often it was seen.
+    pub fn count(&self) -> u32 {
+        match self {
+            Finding::Fight { flips, .. } => *flips,
+            Finding::Loop { writes, .. } => *writes,
+        }
+    }
+
+    /// The field it is about.
+    pub fn field(&self) -> &str {
+        match self {
+            Finding::Fight { field, .. } | Finding::Loop { field, .. } => field,
+        }
+    }
+
     /// The object it is about.
     pub fn object(&self) -> &ObjectKey {
         match self {

@@ -7,13 +7,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Core;
+use super::caught::decide_caught;
 use super::echo::Echo;
 use crate::applier::Carried;
 use crate::arbiter::Judging;
 use crate::cache::Snapshot;
 use crate::decision::{Cause, Decision, DecisionId, Outcome, Write, WriteResult};
 use crate::moment::Moment;
-use crate::operator::{Declared, Operator, ServiceAccount, Stop, Unit, UnitId, Units};
+use crate::operator::{Declared, Operator, ServiceAccount, Stop, UnitId, Units};
 use crate::place::Topology;
 use crate::plan::{Act, Plan, Standing};
 use crate::redact::Secrets;
@@ -57,16 +58,6 @@ impl Run {
         let plan = decide_caught(&*self.operator, &self.unit.unit, &view);
         (plan, view.into_reads())
     }
-}
-
-/// Lets an operator decide; a panic becomes a failure with its message.
-pub(crate) fn decide_caught(operator: &dyn Operator, unit: &Unit, view: &View) -> Result<Plan, Stop> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| operator.decide(unit, view)));
-    caught.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_string());
-        Err(Stop::Failed(format!("panicked: {text}")))
-    })
 }
 
 /// A unit that runs.
@@ -252,7 +243,7 @@ impl Core {
             let until = self.echoes.expect(now, unit, echoes);
             self.scheduler.hold(unit, object, until);
         }
-        findings
+        self.worth_telling(now, findings)
     }
 
     /// What to wait for before the unit runs again; nothing when it was seen already, or is not watched.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Core;
+use crate::arbiter::{FLIPS, SLOW_FIRST, SLOW_MAX};
 use crate::decision::{DecisionId, Write, WriteResult};
 use crate::moment::Moment;
 use crate::operator::{OperatorName, UnitId};
@@ -83,7 +84,7 @@ impl Core {
         findings: &[Finding],
     ) -> Ended {
         let floods = self.standings.floods(unit, held > 0);
-        if let Some(wait) = self.arbiter.slowed(unit, now) {
+        if let Some(wait) = self.arbiter.slowed(unit, now).or_else(|| self.fight_wait(now, unit)) {
             self.scheduler.slow(now, unit, now.after(wait));
         }
         let failed = writes.iter().find_map(|write| match &write.result {
@@ -117,6 +118,34 @@ impl Core {
         } else {
             Ended::Done { again }
         }
+    }
+
+    /// Two that fight take turns ever more slowly, until a person ends it.
+    fn fight_wait(&self, now: Moment, unit: &UnitId) -> Option<Duration> {
+        let flips = self.findings_of(now, unit).iter().map(|finding| finding.count()).max()?;
+        Some(SLOW_FIRST.saturating_mul(2u32.saturating_pow(flips / FLIPS)).min(SLOW_MAX))
+    }
+
+    /// Of what was found, what is new or has doubled since it was last told: a fight must not fill the journal.
+    pub(super) fn worth_telling(&mut self, now: Moment, found: Vec<Finding>) -> Vec<Finding> {
+        if self.told.is_empty() && found.is_empty() {
+            return found;
+        }
+        let key = |finding: &Finding| (finding.object().clone(), finding.field().to_string());
+        let ongoing: BTreeSet<_> = self.arbiter.findings(now).iter().map(key).collect();
+        self.told.retain(|told, _| ongoing.contains(told));
+        let told = &mut self.told;
+        found
+            .into_iter()
+            .filter(|finding| {
+                let due = told.entry(key(finding)).or_default();
+                let worth = finding.count() >= *due;
+                if worth {
+                    *due = finding.count().saturating_mul(2);
+                }
+                worth
+            })
+            .collect()
     }
 
     fn findings_of(&self, now: Moment, unit: &UnitId) -> Vec<Finding> {

@@ -249,7 +249,7 @@ fn a_unit_whose_object_went_runs_once_more_and_is_forgotten() {
     let run = runs(core.poll(Moment(2))).remove(0);
     assert_eq!(over(decide(&mut core, 2, &run)).decision.gets[0].1, None);
     assert_eq!(core.state(Moment(3)).operators[0].units_total, 0);
-    assert_eq!(core.is_quiet(), true);
+    assert!(core.is_quiet());
 }
 
 #[test]

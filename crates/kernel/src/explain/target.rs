@@ -33,8 +33,35 @@ impl Target {
     }
 }
 
+/// The short names that kubectl knows of built-in kinds.
+const SHORT: [(&str, &str); 22] = [
+    ("cm", "configmaps"),
+    ("crd", "customresourcedefinitions.apiextensions.k8s.io"),
+    ("cj", "cronjobs.batch"),
+    ("deploy", "deployments.apps"),
+    ("ds", "daemonsets.apps"),
+    ("ep", "endpoints"),
+    ("ev", "events"),
+    ("hpa", "horizontalpodautoscalers.autoscaling"),
+    ("ing", "ingresses.networking.k8s.io"),
+    ("limits", "limitranges"),
+    ("netpol", "networkpolicies.networking.k8s.io"),
+    ("no", "nodes"),
+    ("ns", "namespaces"),
+    ("pdb", "poddisruptionbudgets.policy"),
+    ("po", "pods"),
+    ("pv", "persistentvolumes"),
+    ("pvc", "persistentvolumeclaims"),
+    ("quota", "resourcequotas"),
+    ("rs", "replicasets.apps"),
+    ("sa", "serviceaccounts"),
+    ("sts", "statefulsets.apps"),
+    ("svc", "services"),
+];
+
 fn names(resource: &Resource, typed: &str) -> bool {
     let typed = typed.to_ascii_lowercase();
+    let typed = SHORT.iter().find(|(short, _)| *short == typed).map_or(typed.as_str(), |(_, long)| long);
     let kind = resource.kind.to_ascii_lowercase();
     let own = [&*kind, &resource.plural];
     own.iter().any(|name| **name == *typed || format!("{name}.{}", resource.group) == typed)

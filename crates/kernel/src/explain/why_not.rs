@@ -110,7 +110,7 @@ fn wait(wait: &Wait, now: Moment) -> String {
         Wait::BackingOff { until: at, failures } => {
             format!("backing off after {}: runs {}", words::count(*failures as usize, "failure"), until(at))
         }
-        Wait::Slowed { until: at } => format!("slowed, because it loops: runs {}", until(at)),
+        Wait::Slowed { until: at } => format!("slowed, because it loops or fights: runs {}", until(at)),
         Wait::Full { running } => format!("full: {} under way, as many as allowed", words::count(*running, "run")),
         Wait::RequestsSpent { until: at } => format!("all requests allowed are spent: goes on {}", until(at)),
         Wait::MemorySpent => "the running operator processes use all the memory allowed".to_string(),

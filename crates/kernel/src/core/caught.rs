@@ -1,0 +1,38 @@
+//! An operator that panics.
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use crate::operator::{Operator, Stop, Unit};
+use crate::plan::Plan;
+use crate::view::View;
+
+thread_local! {
+    static DECIDING: Cell<bool> = const { Cell::new(false) };
+}
+
+static QUIET: Once = Once::new();
+
+/// Lets an operator decide; a panic becomes a failure with its message.
+///
+/// The usual report on stderr is left out: it cannot be told what secrets the message holds, and the failure is shown with
+/// them taken out.
+pub(crate) fn decide_caught(operator: &dyn Operator, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    QUIET.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !DECIDING.get() {
+                usual(info);
+            }
+        }));
+    });
+    DECIDING.set(true);
+    let caught = panic::catch_unwind(AssertUnwindSafe(|| operator.decide(unit, view)));
+    DECIDING.set(false);
+    caught.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_string());
+        Err(Stop::Failed(format!("panicked: {text}")))
+    })
+}
