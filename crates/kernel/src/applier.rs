@@ -6,13 +6,14 @@
 //! - A dry run writes nothing. // test: guarantees_a_dry_run_writes_nothing
 
 mod kube_writer;
+mod loss;
+mod pretence;
 mod request;
 
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::Value;
-use switchboard_object::equality;
 
 use crate::decision::{Write, WriteResult};
 use crate::operator::ServiceAccount;
@@ -21,6 +22,8 @@ use crate::resource::ObjectKey;
 
 pub use kube_writer::KubeWriter;
 pub use request::{Prepared, prepare};
+
+use loss::after_loss;
 
 /// How often a write is sent again after an answer that was lost or put off.
 pub const MAX_RESENDS: u32 = 4;
@@ -109,6 +112,10 @@ pub async fn carry_out(
             continue;
         }
         follow_up(&mut write, &carried);
+        if dry_run && let Some(pretended) = pretence::upon(&write, &carried) {
+            carried.push(pretended);
+            continue;
+        }
         let before = writer.get(&write.object).await;
         let manager = write.mutation.field_manager.clone().unwrap_or_else(|| manager.to_string());
         let request = WriteRequest { write, user: user.cloned(), manager, dry_run };
@@ -124,13 +131,21 @@ pub async fn carry_out(
 
 /// What a run wrote to an object a moment ago is what its next write to it expects.
 fn follow_up(write: &mut Write, carried: &[Carried]) {
-    let earlier = carried.iter().rev().find(|one| one.write.object == write.object);
-    let Some(Carried { write: Write { result: WriteResult::Written { revision }, .. }, .. }) = earlier else { return };
-    if let Expect::Exactly { revision: expected, .. } = &mut write.mutation.expect {
-        *expected = *revision;
+    let of_it = |one: &&Carried| one.write.object == write.object;
+    let written = |one: &Carried| match one.write.result {
+        WriteResult::Written { revision } => Some((revision, one.after.clone())),
+        _ => None,
+    };
+    let Some((now, after)) = carried.iter().rev().filter(of_it).find_map(written) else { return };
+    if let Expect::Exactly { uid, revision } = &mut write.mutation.expect {
+        *revision = now;
+        // It may have been deleted and made anew.
+        if let Some(made) = after.as_ref().and_then(|after| after.pointer("/metadata/uid")?.as_str()) {
+            *uid = made.to_string();
+        }
     }
     if let Act::Update(body) = &mut write.mutation.act {
-        body["metadata"]["resourceVersion"] = revision.to_string().into();
+        body["metadata"]["resourceVersion"] = now.to_string().into();
     }
 }
 
@@ -138,7 +153,11 @@ async fn one(writer: &dyn Writer, request: &WriteRequest, before: Option<&Value>
     let mut lost: Option<String> = None;
     for round in 0..=MAX_RESENDS {
         let wait = match writer.send(request).await {
-            Answer::Done { after, revision } => return (done(request, before, after.as_ref(), revision), after),
+            Answer::Done { after, revision } => {
+                let after = left_behind(writer, request, before, after).await;
+                let revision = if after.is_some() { revision } else { 0 };
+                return (done(request, before, after.as_ref(), revision), after);
+            }
             Answer::Refused { code: 429, retry_after, .. } => retry_after,
             Answer::Refused { code, reason, message, .. } => {
                 if lost.is_some()
@@ -163,11 +182,37 @@ async fn one(writer: &dyn Writer, request: &WriteRequest, before: Option<&Value>
             writer.wait(wait.unwrap_or(doubled).min(MAX_RESEND_WAIT)).await;
         }
     }
-    if let Some(found) = after_loss(writer, request, before).await {
+    if lost.is_some()
+        && let Some(found) = after_loss(writer, request, before).await
+    {
         return found;
     }
     let message = lost.unwrap_or_else(|| "the server asks to come again later".to_string());
     (WriteResult::Failed { message }, None)
+}
+
+/// The object that a write left behind, which is not always what was answered: a subresource is answered by itself, and
+/// some kinds are answered with the object that is gone.
+async fn left_behind(
+    writer: &dyn Writer,
+    request: &WriteRequest,
+    before: Option<&Value>,
+    answered: Option<Value>,
+) -> Option<Value> {
+    match (&request.write.mutation.act, answered) {
+        (Act::Delete { .. }, answered) => answered.filter(stays),
+        (act, None) if request.dry_run => before.map(|before| pretence::scaled(before, act)),
+        (_, None) => writer.get(&request.write.object).await.ok().flatten(),
+        (_, answered) => answered,
+    }
+}
+
+/// Whether an object that was deleted is still there for a while.
+fn stays(object: &Value) -> bool {
+    let some = |pointer: &str| object.pointer(pointer).and_then(Value::as_array).is_some_and(|items| !items.is_empty());
+    let grace = object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_u64).unwrap_or_default();
+    object.pointer("/metadata/deletionTimestamp").is_some()
+        && (some("/metadata/finalizers") || some("/spec/finalizers") || grace > 0)
 }
 
 /// Whether sending it a second time cannot do more than sending it once.
@@ -179,53 +224,6 @@ fn may_be_sent_again(request: &WriteRequest) -> bool {
         // A second delete could hit an object that somebody made anew; a second patch could append twice.
         (Act::Patch { .. } | Act::Delete { .. }, Expect::Seen | Expect::Anything) => false,
     }
-}
-
-/// After a lost answer and a refusal, the refusal may be the echo of our own success: looks whether it is.
-async fn after_loss(
-    writer: &dyn Writer,
-    request: &WriteRequest,
-    before: Option<&Value>,
-) -> Option<(WriteResult, Option<Value>)> {
-    if request.dry_run {
-        return None;
-    }
-    let now = writer.get(&request.write.object).await.ok()?;
-    let changed = revision_of(now.as_ref()) != revision_of(before);
-    let ours = match (&request.write.mutation.act, &now) {
-        (Act::Delete { .. }, now) => {
-            let uid = |object: Option<&Value>| object?.pointer("/metadata/uid")?.as_str().map(str::to_string);
-            let leaving = now.as_ref().is_some_and(|now| now.pointer("/metadata/deletionTimestamp").is_some());
-            before.is_some() && (uid(now.as_ref()) != uid(before) || leaving)
-        }
-        (Act::Create(body), Some(now)) => before.is_none() && contains(now, body),
-        (Act::Update(body) | Act::Apply { body, .. }, Some(now)) => changed && contains(now, body),
-        // What a patch makes of an object is only known to the server; its mark is who wrote last.
-        (Act::Patch { .. }, Some(now)) => changed && last_manager(now) == Some(request.manager.as_str()),
-        (_, None) => false,
-    };
-    let revision = revision_of(now.as_ref()).unwrap_or_default();
-    ours.then_some((WriteResult::Written { revision }, now))
-}
-
-/// Whether everything that was sent is there, whatever the server added. Revision and managers are the server's.
-fn contains(object: &Value, sent: &Value) -> bool {
-    match (object, sent) {
-        (Value::Object(object), Value::Object(sent)) => sent.iter().all(|(name, value)| {
-            let servers = matches!(name.as_str(), "resourceVersion" | "managedFields" | "generation" | "status");
-            servers || value.is_null() || object.get(name).is_some_and(|found| contains(found, value))
-        }),
-        (Value::Array(object), Value::Array(sent)) => {
-            object.len() == sent.len() && object.iter().zip(sent).all(|(found, value)| contains(found, value))
-        }
-        (object, sent) => equality::equal(object, sent),
-    }
-}
-
-fn last_manager(object: &Value) -> Option<&str> {
-    let managers = object.pointer("/metadata/managedFields")?.as_array()?;
-    let newest = managers.iter().max_by_key(|manager| manager["time"].as_str().unwrap_or_default())?;
-    newest["manager"].as_str()
 }
 
 fn revision_of(object: Option<&Value>) -> Option<u64> {
@@ -257,13 +255,13 @@ fn is_same(before: Option<&Value>, after: &Value) -> bool {
 }
 
 fn refused(request: &WriteRequest, code: u16, reason: &str, message: String) -> WriteResult {
-    let delete = matches!(request.write.mutation.act, Act::Delete { .. });
-    let apply = matches!(request.write.mutation.act, Act::Apply { .. });
-    match (code, reason) {
-        (404, _) if delete => WriteResult::Unchanged,
+    match (code, reason, &request.write.mutation.act) {
+        (404, _, Act::Delete { .. }) => WriteResult::Unchanged,
         // Deciding again does not resolve a conflict of field managers; a person or `forced` does.
-        (409, "Conflict") if apply => WriteResult::Failed { message },
-        (409 | 404 | 410, _) => WriteResult::Stale { message },
+        (409, "Conflict", Act::Apply { .. }) => WriteResult::Failed { message },
+        // What is not there is the namespace or the kind, and the unit may not even have looked at it.
+        (404, _, Act::Create(_) | Act::Apply { .. }) => WriteResult::Failed { message },
+        (409 | 404 | 410, ..) => WriteResult::Stale { message },
         _ => WriteResult::Failed { message },
     }
 }

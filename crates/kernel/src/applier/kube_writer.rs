@@ -85,7 +85,7 @@ impl Writer for KubeWriter {
 }
 
 fn no_cluster(name: &ClusterName) -> Answer {
-    refusal(404, "NotFound", format!("no cluster is called {name}"))
+    refusal(400, "BadRequest", format!("no cluster is called {name}"))
 }
 
 fn refusal(code: u16, reason: &str, message: String) -> Answer {

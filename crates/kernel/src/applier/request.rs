@@ -34,7 +34,8 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
     if !matches!(mutation.act, Act::Delete { .. }) {
         query.push(format!("fieldManager={}", encode(&request.manager)));
     }
-    if request.dry_run {
+    // A deletion has its options in the body, and then those of the query do not count.
+    if request.dry_run && !matches!(mutation.act, Act::Delete { .. }) {
         query.push("dryRun=All".to_string());
     }
     let (method, content_type, body) = match &mutation.act {
@@ -45,9 +46,11 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
             (http::Method::PATCH, "application/apply-patch+yaml", body.clone())
         }
         Act::Patch { form, body } => patch(*form, body, &mutation.expect),
-        Act::Delete { propagation } => {
-            (http::Method::DELETE, "application/json", delete_options(propagation.as_deref(), &mutation.expect))
-        }
+        Act::Delete { propagation } => (
+            http::Method::DELETE,
+            "application/json",
+            delete_options(propagation.as_deref(), &mutation.expect, request.dry_run),
+        ),
     };
     if !query.is_empty() {
         let _ = write!(uri, "?{}", query.join("&"));
@@ -75,19 +78,22 @@ fn patch(form: PatchForm, body: &Value, expect: &Expect) -> (http::Method, &'sta
     let (content_type, body) = match (form, expect) {
         (PatchForm::Merge, _) => ("application/merge-patch+json", expecting(body, expect)),
         (PatchForm::Strategic, _) => ("application/strategic-merge-patch+json", expecting(body, expect)),
-        (PatchForm::Json, Expect::Exactly { uid, revision }) => {
-            let test = |path: &str, value: &str| json!({"op": "test", "path": path, "value": value});
-            let mut steps = vec![test("/metadata/uid", uid), test("/metadata/resourceVersion", &revision.to_string())];
-            steps.extend(body.as_array().cloned().unwrap_or_default());
-            ("application/json-patch+json", Value::Array(steps))
+        (PatchForm::Json, Expect::Exactly { revision, .. }) => {
+            // Set and not tested: a failed test is answered 422, as a wrong patch is, and another revision 409.
+            let expected = json!({"op": "add", "path": "/metadata/resourceVersion", "value": revision.to_string()});
+            let steps = body.as_array().cloned().unwrap_or_default();
+            ("application/json-patch+json", Value::Array([vec![expected], steps].concat()))
         }
         (PatchForm::Json, _) => ("application/json-patch+json", body.clone()),
     };
     (http::Method::PATCH, content_type, body)
 }
 
-fn delete_options(propagation: Option<&str>, expect: &Expect) -> Value {
+fn delete_options(propagation: Option<&str>, expect: &Expect, dry_run: bool) -> Value {
     let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
+    if dry_run {
+        options["dryRun"] = json!(["All"]);
+    }
     if let Some(propagation) = propagation {
         options["propagationPolicy"] = propagation.into();
     }

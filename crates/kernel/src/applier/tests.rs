@@ -109,7 +109,7 @@ fn expecting(mut mutation: Mutation) -> Mutation {
 }
 
 fn acts() -> Vec<(Option<Value>, Mutation)> {
-    let append = || Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({"append": true}));
+    let append = || Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Strategic, json!({"append": true}));
     vec![
         (None, Mutation::create(&CONFIG_MAPS, wanted())),
         (Some(held()), expecting(Mutation::update(&CONFIG_MAPS, wanted()))),
@@ -174,7 +174,7 @@ async fn guarantees_nothing_is_written_after_a_failure() {
 #[tokio::test]
 async fn a_second_write_of_a_run_follows_the_first() {
     let writer = Flaky::holding(Some(held()), &[]);
-    let patch = || expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({"append": true})));
+    let patch = || expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Strategic, json!({"append": true})));
     let carried = carry_out(&writer, vec![write(patch()), write(patch())], None, "me", false).await;
     assert_eq!(carried[1].write.result, WriteResult::Written { revision: 12 });
 }
@@ -184,11 +184,12 @@ fn what_must_hold_travels_with_the_request() {
     let request =
         |mutation| WriteRequest { write: write(mutation), user: None, manager: "me too".into(), dry_run: true };
     let delete = prepare(&request(expecting(Mutation::delete(&CONFIG_MAPS, "shop", "a"))));
-    assert_eq!(delete.uri, "/api/v1/namespaces/shop/configmaps/a?dryRun=All");
+    assert_eq!(delete.uri, "/api/v1/namespaces/shop/configmaps/a");
+    assert_eq!(delete.body["dryRun"], json!(["All"]));
     assert_eq!(delete.body["preconditions"], json!({"uid": "u", "resourceVersion": "10"}));
     let steps = json!([{"op": "remove", "path": "/data"}]);
     let patch = prepare(&request(expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Json, steps))));
     assert_eq!(patch.uri, "/api/v1/namespaces/shop/configmaps/a?fieldManager=me%20too&dryRun=All");
-    assert_eq!(patch.body.as_array().unwrap().len(), 3);
-    assert_eq!(patch.body[1], json!({"op": "test", "path": "/metadata/resourceVersion", "value": "10"}));
+    assert_eq!(patch.body.as_array().unwrap().len(), 2);
+    assert_eq!(patch.body[0], json!({"op": "add", "path": "/metadata/resourceVersion", "value": "10"}));
 }

@@ -1,0 +1,265 @@
+//! The applier against the embedded cluster: every act, what must still hold, whose rights count, dry runs, lost answers.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "applier/acts.rs"]
+mod acts;
+#[path = "applier/faulty.rs"]
+mod faulty;
+
+use acts::{CONFIG_MAPS, Case, NAMESPACES, cases, key};
+use faulty::{Fault, Faulty};
+use serde_json::{Value, json};
+use switchboard_kernel::applier::{Carried, carry_out};
+use switchboard_kernel::decision::{Write, WriteResult};
+use switchboard_kernel::operator::ServiceAccount;
+use switchboard_kernel::plan::{Expect, Mutation, PatchForm};
+use switchboard_kernel::resource::Resource;
+
+const MANAGER: &str = "plugs";
+
+fn write(mutation: &Mutation) -> Write {
+    let object = key(&mutation.resource, &mutation.namespace, &mutation.name);
+    Write { mutation: mutation.clone(), object, result: WriteResult::Skipped }
+}
+
+async fn carry(writer: &Faulty, mutations: &[Mutation]) -> Vec<Carried> {
+    carry_out(writer, mutations.iter().map(write).collect(), None, MANAGER, false).await
+}
+
+async fn carry_as(writer: &Faulty, mutation: &Mutation, account: &ServiceAccount) -> WriteResult {
+    carry_out(writer, vec![write(mutation)], Some(account), MANAGER, false).await.remove(0).write.result
+}
+
+fn is_written(result: &WriteResult) -> bool {
+    matches!(result, WriteResult::Written { .. })
+}
+
+/// Sets a case's object up; gives its write with what was read as what must hold.
+async fn prepare(case: &Case, writer: &Faulty) -> Mutation {
+    let before = writer.set_up(case).await;
+    case.mutation(before.as_ref())
+}
+
+#[tokio::test]
+async fn every_act_does_what_it_says() {
+    for case in cases() {
+        let writer = Faulty::new().await;
+        let mutation = prepare(&case, &writer).await;
+        let before = writer.object(&case.key()).await;
+        let carried = carry(&writer, &[mutation]).await.remove(0);
+        let after = writer.object(&case.key()).await;
+        assert!(is_written(&carried.write.result), "{}: {:?}", case.name, carried.write.result);
+        assert_eq!((&carried.before, &carried.after), (&before, &after), "{}", case.name);
+        assert!((case.done)(after.as_ref()), "{}: {after:?}", case.name);
+        let revision = after.as_ref().map_or("0", |after| after["metadata"]["resourceVersion"].as_str().unwrap());
+        assert_eq!(carried.write.result, WriteResult::Written { revision: revision.parse().unwrap() }, "{}", case.name);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_as_it_was_read_is_left_alone() {
+    for case in cases().into_iter().filter(|case| case.exact) {
+        let writer = Faulty::new().await;
+        let mutation = prepare(&case, &writer).await;
+        writer.meddle(&case.key()).await;
+        let meddled = writer.object(&case.key()).await;
+        let result = carry(&writer, &[mutation.clone()]).await.remove(0).write.result;
+        assert!(matches!(result, WriteResult::Stale { .. }), "{}: {result:?}", case.name);
+        assert_eq!(writer.object(&case.key()).await, meddled, "{}", case.name);
+
+        writer.made_anew(&case).await;
+        let anew = writer.object(&case.key()).await;
+        let result = carry(&writer, &[mutation]).await.remove(0).write.result;
+        assert!(matches!(result, WriteResult::Stale { .. }), "{} of another: {result:?}", case.name);
+        assert_eq!(writer.object(&case.key()).await, anew, "{} of another", case.name);
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_rest_on_what_was_read_is_done_all_the_same() {
+    for case in cases().into_iter().filter(|case| !case.exact && case.start.is_some()) {
+        let writer = Faulty::new().await;
+        let mutation = prepare(&case, &writer).await;
+        writer.meddle(&case.key()).await;
+        let result = carry(&writer, &[mutation]).await.remove(0).write.result;
+        assert!(is_written(&result), "{}: {result:?}", case.name);
+    }
+}
+
+/// Answers that were lost: whatever happens, there is at most one effect, and it is told as it is.
+#[tokio::test]
+async fn a_lost_answer_is_one_effect() {
+    use Fault::{Done, NotDone, Refused};
+    let scripts: [&[Fault]; 6] = [
+        &[Done],
+        &[NotDone],
+        &[NotDone, Done],
+        &[Done, NotDone],
+        &[Refused, Done],
+        &[Done, NotDone, NotDone, NotDone, NotDone],
+    ];
+    for (case, script) in cases().into_iter().flat_map(|case| scripts.map(|script| (case.clone(), script))) {
+        let writer = Faulty::new().await;
+        let mutation = prepare(&case, &writer).await;
+        writer.plan(script);
+        let carried = carry(&writer, &[mutation]).await.remove(0);
+        let (result, effects) = (&carried.write.result, writer.effects());
+        let told = format!("{} with {script:?}: {effects} effects, {result:?}", case.name);
+        let after = writer.object(&case.key()).await;
+        match result {
+            WriteResult::Written { .. } => {
+                assert_eq!((effects, &carried.after), (1, &after), "{told}");
+                assert!((case.done)(after.as_ref()), "{told}");
+            }
+            // Not done, or it cannot be told: the unit decides again from what is there.
+            WriteResult::Stale { .. } => assert_eq!(effects, 0, "{told}"),
+            other => panic!("{told}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_a_failure_that_had_no_effect() {
+    for case in cases() {
+        let writer = Faulty::new().await;
+        let mutation = prepare(&case, &writer).await;
+        writer.plan(&[Fault::NotDone; 20]);
+        let result = carry(&writer, &[mutation]).await.remove(0).write.result;
+        assert!(matches!(result, WriteResult::Failed { .. } | WriteResult::Stale { .. }), "{}: {result:?}", case.name);
+        assert_eq!(writer.effects(), 0, "{}", case.name);
+    }
+}
+
+/// It did not arrive, and somebody else wrote before it was sent again: that is not taken for ours.
+#[tokio::test]
+async fn what_somebody_else_did_meanwhile_is_not_taken_for_ours() {
+    for case in cases().into_iter().filter(|case| case.exact) {
+        let writer = Faulty::new().await;
+        let mutation = prepare(&case, &writer).await;
+        writer.plan(&[Fault::NotDoneAndMeddled]);
+        let result = carry(&writer, &[mutation]).await.remove(0).write.result;
+        assert!(matches!(result, WriteResult::Stale { .. }), "{}: {result:?}", case.name);
+        let after = writer.object(&case.key()).await;
+        assert!(!(case.done)(after.as_ref()), "{}: {after:?}", case.name);
+    }
+}
+
+#[tokio::test]
+async fn a_run_of_writes_follows_itself() {
+    let writer = Faulty::new().await;
+    let case = cases().into_iter().find(|case| case.name == "update").unwrap();
+    let update = prepare(&case, &writer).await;
+    let Expect::Exactly { uid, revision } = update.expect.clone() else { panic!("{update:?}") };
+    let exactly = |mutation: Mutation| Mutation { expect: Expect::Exactly { uid: uid.clone(), revision }, ..mutation };
+    let merge = |body: Value| Mutation::patch(&CONFIG_MAPS, "default", "web", PatchForm::Merge, body);
+    let made = json!({ "metadata": { "namespace": "default", "name": "web" }, "data": { "a": "anew" } });
+    let run = [
+        update.clone(),
+        // Changes nothing.
+        merge(json!({ "kind": "ConfigMap" })),
+        exactly(merge(json!({ "data": { "b": "2" } }))),
+        exactly(Mutation::delete(&CONFIG_MAPS, "default", "web")),
+        Mutation::create(&CONFIG_MAPS, made),
+        exactly(merge(json!({ "data": { "c": "3" } }))),
+    ];
+    let carried = carry(&writer, &run).await;
+    let results: Vec<_> = carried.iter().map(|carried| carried.write.result.clone()).collect();
+    assert_eq!(results[1], WriteResult::Unchanged);
+    assert!(results.iter().enumerate().all(|(n, result)| n == 1 || is_written(result)), "{results:#?}");
+    assert_eq!(carried[5].after.as_ref().unwrap()["data"], json!({ "a": "anew", "c": "3" }));
+}
+
+#[tokio::test]
+async fn guarantees_nothing_is_written_after_a_failure() {
+    let writer = Faulty::new().await;
+    let map = |namespace: &str, name: &str| json!({ "metadata": { "namespace": namespace, "name": name } });
+    let run =
+        [Mutation::create(&CONFIG_MAPS, map("nowhere", "a")), Mutation::create(&CONFIG_MAPS, map("default", "b"))];
+    let carried = carry(&writer, &run).await;
+    let WriteResult::Failed { message } = &carried[0].write.result else { panic!("{carried:?}") };
+    assert_eq!(message, "namespaces \"nowhere\" not found");
+    assert_eq!(carried[1].write.result, WriteResult::Skipped);
+    assert_eq!(writer.object(&key(&CONFIG_MAPS, "default", "b")).await, None);
+}
+
+#[tokio::test]
+async fn writes_count_as_the_service_accounts() {
+    let writer = Faulty::new().await;
+    let account = ServiceAccount { namespace: "default".to_string(), name: "plugs".to_string() };
+    let create =
+        |name: &str| Mutation::create(&CONFIG_MAPS, json!({ "metadata": { "namespace": "default", "name": name } }));
+    let WriteResult::Failed { message } = carry_as(&writer, &create("a"), &account).await else { panic!("allowed") };
+    assert_eq!(
+        message,
+        "configmaps is forbidden: User \"system:serviceaccount:default:plugs\" cannot create resource \"configmaps\" in \
+         API group \"\" in the namespace \"default\""
+    );
+    let rules = json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"] }]);
+    let rbac = |kind: &'static str, plural: &'static str| {
+        Resource::namespaced("rbac.authorization.k8s.io", "v1", kind, plural)
+    };
+    let metadata = json!({ "namespace": "default", "name": "writes" });
+    let role = Mutation::create(&rbac("Role", "roles"), json!({ "metadata": metadata, "rules": rules }));
+    let binding = |name: &str, subject: Value| {
+        let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "writes" });
+        let metadata = json!({ "namespace": "default", "name": name });
+        let body = json!({ "metadata": metadata, "roleRef": role, "subjects": [subject] });
+        Mutation::create(&rbac("RoleBinding", "rolebindings"), body)
+    };
+    let named = json!({ "kind": "ServiceAccount", "namespace": "default", "name": "plugs" });
+    let carried = carry(&writer, &[role, binding("named", named)]).await;
+    assert!(carried.iter().all(|carried| is_written(&carried.write.result)), "{carried:?}");
+    assert!(is_written(&carry_as(&writer, &create("a"), &account).await));
+    let other = ServiceAccount { name: "sockets".to_string(), ..account };
+    assert!(matches!(carry_as(&writer, &create("b"), &other).await, WriteResult::Failed { .. }));
+    // The groups of service accounts come along with the name.
+    let group =
+        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:serviceaccounts:default" });
+    assert!(is_written(&carry(&writer, &[binding("group", group)]).await[0].write.result));
+    assert!(is_written(&carry_as(&writer, &create("b"), &other).await));
+}
+
+async fn pretend(writer: &Faulty, mutations: &[Mutation]) -> Vec<Carried> {
+    carry_out(writer, mutations.iter().map(write).collect(), None, MANAGER, true).await
+}
+
+#[tokio::test]
+async fn guarantees_a_dry_run_writes_nothing() {
+    for case in cases() {
+        let writer = Faulty::new().await;
+        let mutation = prepare(&case, &writer).await;
+        let before = writer.object(&case.key()).await;
+        let carried = pretend(&writer, &[mutation]).await.remove(0);
+        assert_eq!(carried.write.result, WriteResult::Pretended, "{}", case.name);
+        assert_eq!(carried.before, before, "{}", case.name);
+        assert!((case.done)(carried.after.as_ref()), "{}: {:?}", case.name, carried.after);
+        assert_eq!(writer.object(&case.key()).await, before, "{}", case.name);
+        assert_eq!(writer.effects(), 0, "{}", case.name);
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_goes_on_in_a_namespace_it_would_have_made() {
+    let writer = Faulty::new().await;
+    let web = json!({ "metadata": { "namespace": "new", "name": "web" }, "data": { "a": "1" } });
+    let run = [
+        Mutation::apply(&NAMESPACES, json!({ "metadata": { "name": "new" } })),
+        Mutation::apply(&CONFIG_MAPS, web),
+        Mutation::create(&CONFIG_MAPS, json!({ "metadata": { "namespace": "nowhere", "name": "web" } })),
+    ];
+    let carried = pretend(&writer, &run).await;
+    let results: Vec<_> = carried.iter().map(|carried| &carried.write.result).collect();
+    assert_eq!(results[..2], [&WriteResult::Pretended; 2]);
+    assert_eq!(carried[1].after.as_ref().unwrap()["data"], json!({ "a": "1" }));
+    assert!(matches!(results[2], WriteResult::Failed { .. }), "{results:?}");
+    assert_eq!(writer.object(&key(&NAMESPACES, "", "new")).await, None);
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_what_would_change_nothing() {
+    let writer = Faulty::new().await;
+    let apply = Mutation::apply(&CONFIG_MAPS, json!({ "metadata": { "namespace": "default", "name": "web" } }));
+    assert!(is_written(&carry(&writer, &[apply.clone()]).await[0].write.result));
+    assert_eq!(pretend(&writer, &[apply]).await[0].write.result, WriteResult::Unchanged);
+}
