@@ -64,7 +64,7 @@ async fn what_is_not_as_it_was_read_is_left_alone() {
         let mutation = prepare(&case, &writer).await;
         writer.meddle(&case.key()).await;
         let meddled = writer.object(&case.key()).await;
-        let result = carry(&writer, &[mutation.clone()]).await.remove(0).write.result;
+        let result = carry(&writer, std::slice::from_ref(&mutation)).await.remove(0).write.result;
         assert!(matches!(result, WriteResult::Stale { .. }), "{}: {result:?}", case.name);
         assert_eq!(writer.object(&case.key()).await, meddled, "{}", case.name);
 
@@ -260,6 +260,6 @@ async fn a_dry_run_goes_on_in_a_namespace_it_would_have_made() {
 async fn a_dry_run_tells_what_would_change_nothing() {
     let writer = Faulty::new().await;
     let apply = Mutation::apply(&CONFIG_MAPS, json!({ "metadata": { "namespace": "default", "name": "web" } }));
-    assert!(is_written(&carry(&writer, &[apply.clone()]).await[0].write.result));
+    assert!(is_written(&carry(&writer, std::slice::from_ref(&apply)).await[0].write.result));
     assert_eq!(pretend(&writer, &[apply]).await[0].write.result, WriteResult::Unchanged);
 }

@@ -95,7 +95,7 @@ fn a_fight_is_found_within_five_flips_and_names_both_and_the_field() {
     let Finding::Fight { object, field, units, flips, at } = &finding else { panic!("{finding:?}") };
     assert_eq!((object, field.as_str(), *flips), (&key(&CONFIG_MAPS, "web"), ".data.a", 3));
     assert_eq!(units, &[unit("plugs"), unit("sockets")]);
-    assert_eq!(scene.arbiter.findings(*at), [finding.clone()]);
+    assert_eq!(scene.arbiter.findings(*at), std::slice::from_ref(&finding));
     assert_eq!(scene.arbiter.findings(at.after(FINDING_AGE)).len(), 1);
     assert_eq!(scene.arbiter.findings(at.after(FINDING_AGE + Duration::from_millis(1))), []);
 }
@@ -345,7 +345,7 @@ fn memory_is_bounded() {
         let result = WriteResult::Written { revision: now };
         let write = Write { mutation: Mutation::update(&CONFIG_MAPS, after.clone()), object, result };
         // Every third changes nothing: its revision is remembered all the same.
-        let before = if n % 3 == 0 { &after } else { &before };
+        let before = if n.is_multiple_of(3) { &after } else { &before };
         arbiter.written(Moment(now), unit, &write, Some(before), Some(&after), 1);
     };
     for n in 0..MAX_UNITS + 500 {
