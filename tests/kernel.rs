@@ -1,0 +1,250 @@
+//! The same operator code on the embedded cluster, from a recorded decision, and, with the feature `real`, on a real
+//! kube-apiserver. The probe is the fourth place; it has tests of its own.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use serde_json::{Value, json};
+use switchboard_cluster::Cluster;
+use switchboard_greeter::Greeter;
+use switchboard_kernel::decision::DecisionId;
+use switchboard_kernel::host::{Handle, Host, Settings};
+use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::limits::{GlobalLimits, Limits};
+use switchboard_kernel::operator::{Declaration, Declared, Operator, ServiceAccount, Stop, Unit, Units};
+use switchboard_kernel::place::{ClusterName, Place, Topology};
+use switchboard_kernel::plan::{Mutation, Plan};
+use switchboard_kernel::replay::{Replayed, replay};
+use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::state::{OperatorState, Word};
+use switchboard_kernel::view::View;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+const WIDGETS: Resource = Resource::namespaced("kernel.example.com", "v1", "Widget", "widgets");
+
+/// A kernel at work on one cluster.
+struct Kernel {
+    handle: Handle,
+    host: tokio::task::JoinHandle<()>,
+}
+
+fn settings(client: &Client, journal: Journal) -> Settings {
+    let name = ClusterName::new("main");
+    Settings {
+        clusters: BTreeMap::from([(name.clone(), client.clone())]),
+        topology: Topology::standalone(&name),
+        global: GlobalLimits { requests_per_second: 1000, ..GlobalLimits::default() },
+        journal,
+        dry_run: false,
+    }
+}
+
+impl Kernel {
+    fn start(client: &Client, operators: Vec<Arc<dyn Operator>>, journal: Journal) -> Self {
+        let limits = Limits { debounce: Duration::ZERO, cool_down: Duration::from_millis(5), ..Limits::default() };
+        let operators = operators.into_iter().map(|operator| (operator, limits.clone())).collect();
+        let (host, handle) = Host::new(settings(client, journal), operators);
+        Self { handle, host: tokio::spawn(host.run()) }
+    }
+
+    async fn operator(&self, name: &str) -> OperatorState {
+        let state = self.handle.state().await.unwrap();
+        state.operators.into_iter().find(|operator| operator.name == name).unwrap()
+    }
+
+    async fn stop(self) {
+        self.handle.stop().await;
+        self.host.await.unwrap();
+    }
+}
+
+async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let end = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(tokio::time::Instant::now() < end, "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn send(client: &Client, method: &str, path: &str, body: Value) -> Option<Value> {
+    let content_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = http::Request::builder().method(method).uri(path).header("Content-Type", content_type);
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    client.request::<Value>(request.body(body).unwrap()).await.ok()
+}
+
+async fn get(client: &Client, path: &str) -> Option<Value> {
+    send(client, "GET", path, Value::Null).await
+}
+
+fn guest(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"name": name},
+        "metadata": {"name": name, "labels": {"greeter.example.com/greet": "yes"}}})
+}
+
+fn words(words: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"words": words}, "metadata": {"name": "greeting"}})
+}
+
+async fn namespace(client: &Client, name: &str) -> String {
+    let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    send(client, "POST", "/api/v1/namespaces", body).await.unwrap();
+    format!("/api/v1/namespaces/{name}/configmaps")
+}
+
+async fn text(client: &Client, path: &str) -> Option<String> {
+    get(client, path).await?.pointer("/data/text")?.as_str().map(str::to_string)
+}
+
+/// The life of a greeting: waited for, made, changed, mended after somebody else, kept over a restart, gone.
+async fn greets(client: Client, dir: &Path) {
+    let maps = namespace(&client, "greets").await;
+    let greeting = format!("{maps}/ada-greeting");
+    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::open(dir, Bounds::default()).unwrap());
+    send(&client, "POST", &maps, guest("ada")).await.unwrap();
+    eventually("it waits for the words", async || {
+        let operator = kernel.operator("greeter").await;
+        (operator.word == Word::Waiting && operator.reason == "ConfigMap greeting to appear").then_some(())
+    })
+    .await;
+    send(&client, "POST", &maps, words("Good day")).await.unwrap();
+    let says = async |wanted: &str| (text(&client, &greeting).await.as_deref() == Some(wanted)).then_some(());
+    eventually("the first greeting", || says("Good day, ada!")).await;
+    send(&client, "PATCH", &format!("{maps}/greeting"), json!({"data": {"words": "Hi"}})).await.unwrap();
+    eventually("the changed greeting", || says("Hi, ada!")).await;
+    kernel.stop().await;
+
+    send(&client, "PATCH", &format!("{maps}/greeting"), json!({"data": {"words": "Hello"}})).await.unwrap();
+    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::open(dir, Bounds::default()).unwrap());
+    eventually("what changed while nobody looked", || says("Hello, ada!")).await;
+    eventually("all is well", async || (kernel.operator("greeter").await.word == Word::Ready).then_some(())).await;
+    let writes = kernel.operator("greeter").await.writes;
+    assert_eq!(writes, 1, "one change, one write");
+    send(&client, "DELETE", &format!("{maps}/ada"), Value::Null).await.unwrap();
+    eventually("nobody is left", async || (kernel.operator("greeter").await.units_total == 0).then_some(())).await;
+    eventually("the greeting goes with its owner", async || get(&client, &greeting).await.is_none().then_some(()))
+        .await;
+    kernel.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_runs_on_the_embedded_cluster_and_its_decisions_can_be_replayed() {
+    let dir = tempfile::tempdir().unwrap();
+    greets(Cluster::ephemeral().await.client(), dir.path()).await;
+    let journal = Journal::read(dir.path()).unwrap();
+    let topology = Arc::new(Topology::standalone(&ClusterName::new("main")));
+    let mut replayed = 0;
+    for id in 1..journal.next_id().0 {
+        if journal.get(DecisionId(id)).is_some() {
+            assert_eq!(replay(&Greeter, &topology, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
+            replayed += 1;
+        }
+    }
+    assert!(replayed >= 5, "{replayed} decisions");
+}
+
+/// Counts widgets into a ConfigMap, as a service account.
+struct Counter;
+
+impl Operator for Counter {
+    fn name(&self) -> &str {
+        "counter"
+    }
+
+    fn declaration(&self) -> Declaration {
+        Declaration {
+            inputs: BTreeSet::from([Declared::every(&WIDGETS)]),
+            outputs: BTreeSet::from([Declared::every(&CONFIG_MAPS).at(Place::Configuration)]),
+            service_account: Some(ServiceAccount { namespace: "default".into(), name: "counter".into() }),
+            units: Units::Whole,
+        }
+    }
+
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, Stop> {
+        let count = view.list(&WIDGETS, &Selection::namespace("default"))?.len();
+        let mut plan = Plan::nothing();
+        let body = json!({"metadata": {"name": "count", "namespace": "default"}, "data": {"count": count.to_string()}});
+        plan.push(Mutation::apply(&CONFIG_MAPS, body));
+        Ok(plan)
+    }
+}
+
+fn definition() -> Value {
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.kernel.example.com"},
+        "spec": {"group": "kernel.example.com", "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget", "singular": "widget", "listKind": "WidgetList"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
+}
+
+/// A kind that comes later, and an account that may not write until it is allowed to.
+async fn counts(client: Client) {
+    let kernel = Kernel::start(&client, vec![Arc::new(Counter)], Journal::in_memory(Bounds::default()));
+    let refused = eventually("it may not write", async || {
+        Some(kernel.operator("counter").await).filter(|operator| operator.word == Word::Failing)
+    })
+    .await;
+    let whose = "system:serviceaccount:default:counter";
+    assert!(refused.reason.contains(whose) && refused.reason.contains("forbidden"), "{}", refused.reason);
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": "counter"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": "counter", "namespace": "default"}]});
+    send(&client, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", role).await.unwrap();
+    let count = "/api/v1/namespaces/default/configmaps/count";
+    let is = async |wanted: &str| {
+        let found = get(&client, count).await?.pointer("/data/count")?.as_str().map(str::to_string);
+        (found.as_deref() == Some(wanted)).then_some(())
+    };
+    eventually("nothing to count", || is("0")).await;
+    send(&client, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition()).await.unwrap();
+    let widgets = "/apis/kernel.example.com/v1/namespaces/default/widgets";
+    let widget = json!({"apiVersion": "kernel.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}});
+    eventually("the kind is served", async || send(&client, "POST", widgets, widget.clone()).await.map(drop)).await;
+    eventually("one is counted", || is("1")).await;
+    kernel.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kind_may_come_later_and_writes_are_the_service_accounts() {
+    counts(Cluster::ephemeral().await.client()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_writes_nothing_and_tells_what_it_would() {
+    let client = Cluster::ephemeral().await.client();
+    let maps = namespace(&client, "pretend").await;
+    send(&client, "POST", &maps, guest("ada")).await.unwrap();
+    send(&client, "POST", &maps, words("Good day")).await.unwrap();
+    let settings = Settings { dry_run: true, ..settings(&client, Journal::in_memory(Bounds::default())) };
+    let (host, _handle) = Host::new(settings, vec![(Arc::new(Greeter), Limits::none())]);
+    let closed = host.once(PATIENCE).await.unwrap();
+    let wanted: Vec<String> =
+        closed.iter().flat_map(|one| &one.carried).map(|one| one.write.mutation.to_string()).collect();
+    assert_eq!(wanted, ["apply configmaps/pretend/ada-greeting"]);
+    assert!(get(&client, &format!("{maps}/ada-greeting")).await.is_none());
+}
+
+#[cfg(feature = "real")]
+mod on_the_real_one {
+    use switchboard_suite::real::Real;
+    use switchboard_suite::target::Target;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_same_operators_run_on_a_real_kube_apiserver() {
+        let real = Real::start().unwrap();
+        let target = Target::open(&real.kubeconfig()).await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        super::greets(target.admin.clone(), dir.path()).await;
+        super::counts(target.admin.clone()).await;
+    }
+}
