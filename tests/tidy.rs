@@ -15,7 +15,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("cluster", &["object"]),
     ("gather", &["object"]),
     ("kernel", &["object", "gather"]),
-    ("cli", &["object", "cluster", "gather", "kernel"]),
+    ("cli", &["object", "cluster", "gather", "kernel", "greeter", "rogue"]),
 ];
 
 fn root() -> &'static Path {

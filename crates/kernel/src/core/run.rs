@@ -221,6 +221,7 @@ impl Core {
         if gone {
             self.wakes.forget(unit);
             self.standings.forget(unit);
+            self.arbiter.forget(unit);
         }
         Some(Closed { carried, ..closed })
     }
