@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kube::Client;
@@ -15,13 +16,15 @@ use switchboard_kernel::decision::DecisionId;
 use switchboard_kernel::host::{Handle, Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, ServiceAccount, Stop, Unit, Units};
+use switchboard_kernel::operator::{
+    Declaration, Declared, Operator, Outward, Reaching, ServiceAccount, Stop, Unit, Units,
+};
 use switchboard_kernel::place::{ClusterName, Place, Topology};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::replay::{Replayed, replay};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::state::{OperatorState, Word};
-use switchboard_kernel::view::View;
+use switchboard_kernel::view::{Outside, View};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
@@ -232,6 +235,65 @@ async fn a_dry_run_writes_nothing_and_tells_what_it_would() {
         closed.iter().flat_map(|one| &one.carried).map(|one| one.write.mutation.to_string()).collect();
     assert_eq!(wanted, ["apply configmaps/pretend/ada-greeting"]);
     assert!(get(&client, &format!("{maps}/ada-greeting")).await.is_none());
+}
+
+/// Asks the outside for the weather, and counts how often.
+struct Weather(Arc<AtomicUsize>);
+
+impl Outward for Weather {
+    fn name(&self) -> &str {
+        "weather"
+    }
+
+    fn declaration(&self) -> Declaration {
+        let config_maps = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        Declaration { inputs: config_maps.clone(), outputs: config_maps, service_account: None, units: Units::Whole }
+    }
+
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        if request["city"] == "Atlantis" { Err("no such city".to_string()) } else { Ok(json!("rain")) }
+    }
+
+    fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let Some(place) = view.get(&CONFIG_MAPS, "default", "place")? else { return Ok(Plan::nothing()) };
+        let weather = outside.ask(json!({"city": place.value()["data"]["city"]})).map_err(Stop::failed)?;
+        let mut plan = Plan::nothing();
+        let body = json!({"metadata": {"name": "weather", "namespace": "default"}, "data": {"now": weather}});
+        plan.push(Mutation::apply(&CONFIG_MAPS, body));
+        Ok(plan)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_from_outside_is_recorded_and_not_asked_again() {
+    let (client, dir, asked) = (Cluster::ephemeral().await.client(), tempfile::tempdir().unwrap(), Arc::default());
+    let operator: Arc<dyn Operator> = Arc::new(Reaching(Weather(Arc::clone(&asked))));
+    let kernel = Kernel::start(&client, vec![operator.clone()], Journal::open(dir.path(), Bounds::default()).unwrap());
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let place =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"city": "Bergen"}, "metadata": {"name": "place"}});
+    send(&client, "POST", maps, place).await.unwrap();
+    let weather = format!("{maps}/weather");
+    eventually("the weather", async || get(&client, &weather).await.filter(|w| w["data"]["now"] == "rain")).await;
+    send(&client, "PATCH", &format!("{maps}/place"), json!({"data": {"city": "Atlantis"}})).await.unwrap();
+    let failing = eventually("it fails", async || {
+        Some(kernel.operator("weather").await).filter(|operator| operator.word == Word::Failing)
+    })
+    .await;
+    assert_eq!(failing.reason, "no such city");
+    kernel.stop().await;
+
+    let before = asked.load(Ordering::Relaxed);
+    let journal = Journal::read(dir.path()).unwrap();
+    let topology = Arc::new(Topology::standalone(&ClusterName::new("main")));
+    let outside = |id: &u64| journal.get(DecisionId(*id)).is_some_and(|decision| !decision.asked.is_empty());
+    let ids: Vec<u64> = (1..journal.next_id().0).filter(outside).collect();
+    assert!(ids.len() >= 2, "{ids:?}");
+    for id in ids {
+        assert_eq!(replay(&*operator, &topology, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), before, "a replay asks nobody");
 }
 
 #[cfg(feature = "real")]
