@@ -1,47 +1,44 @@
 //! What the client does to a system.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use futures::{AsyncReadExt, StreamExt, TryStreamExt};
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ObjectMeta, PostParams};
-use kube::{Client, ResourceExt};
+use futures::{StreamExt, TryStreamExt};
+use kube::Client;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use crate::measure::Failed;
+use crate::raw::Raw;
 use crate::system::System;
 
-const NAMESPACE: &str = "default";
 /// The size of an ordinary ConfigMap's data.
 const DATA_BYTES: usize = 1_000;
 
-fn config_map(name: String) -> ConfigMap {
-    ConfigMap {
-        metadata: ObjectMeta { name: Some(name), ..ObjectMeta::default() },
-        data: Some(BTreeMap::from([("data".into(), "x".repeat(DATA_BYTES))])),
-        ..ConfigMap::default()
-    }
+const PATH: &str = "/api/v1/namespaces/default/configmaps";
+
+fn config_map(name: &str) -> String {
+    let data = "x".repeat(DATA_BYTES);
+    json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}, "data": {"data": data}}).to_string()
 }
 
 /// Creates `each` ConfigMaps from each of `writers` connections; the time per create.
 pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -> Result<Duration, Failed> {
-    let mut clients = Vec::new();
+    let mut connections = Vec::new();
     for _ in 0..writers {
-        let client = system.connect().await?;
         // Connected before the clock runs.
-        client.apiserver_version().await?;
-        clients.push(client);
+        connections.push(system.door.connect().await?);
     }
     let begun = Instant::now();
-    let tasks = clients.into_iter().enumerate().map(|(writer, client)| {
+    let tasks = connections.into_iter().enumerate().map(|(writer, mut connection)| {
         let batch = batch.to_owned();
         tokio::spawn(async move {
-            let api: Api<ConfigMap> = Api::namespaced(client, NAMESPACE);
             for step in 0..each {
-                api.create(&PostParams::default(), &config_map(format!("{batch}-{writer}-{step}"))).await?;
+                connection.post(PATH, &config_map(&format!("{batch}-{writer}-{step}"))).await?;
             }
-            Ok::<_, kube::Error>(())
+            Ok::<_, Failed>(())
         })
     });
     for task in tasks.collect::<Vec<_>>() {
@@ -51,13 +48,13 @@ pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -
 }
 
 /// Lists all ConfigMaps of the namespace in one answer, as bytes.
-pub async fn list(client: &Client, at_least: usize) -> Result<Duration, Failed> {
-    let request = http::Request::get(format!("/api/v1/namespaces/{NAMESPACE}/configmaps")).body(Vec::new())?;
+pub async fn list(system: &System, at_least: usize) -> Result<Duration, Failed> {
+    let connection = system.door.connect().await?;
     let begun = Instant::now();
-    let text = client.request_text(request).await?;
+    let bytes = connection.get_all(PATH).await?;
     let elapsed = begun.elapsed();
-    if text.len() < at_least * DATA_BYTES {
-        return Err(format!("a list of {} bytes is too short", text.len()).into());
+    if bytes < at_least * DATA_BYTES {
+        return Err(format!("a list of {bytes} bytes is too short").into());
     }
     Ok(elapsed)
 }
@@ -65,47 +62,60 @@ pub async fn list(client: &Client, at_least: usize) -> Result<Duration, Failed> 
 /// Opens `watchers` watches, then creates `changes` objects one after the other; from the sending of a create until every watcher
 /// has been told, on average.
 pub async fn fan_out(system: &System, watchers: usize, changes: usize) -> Result<Duration, Failed> {
-    let api: Api<ConfigMap> = Api::namespaced(system.client.clone(), NAMESPACE);
-    let marker = api.create(&PostParams::default(), &config_map("fan-out-begin".into())).await?;
-    let path = format!(
-        "/api/v1/namespaces/{NAMESPACE}/configmaps?watch=true&resourceVersion={}",
-        marker.resource_version().ok_or("no resourceVersion")?
-    );
-    let (told, mut tellings) = tokio::sync::mpsc::unbounded_channel();
+    let mut writer = system.door.connect().await?;
+    let marker: Value = serde_json::from_slice(writer.post(PATH, &config_map("fan-out-begin")).await?)?;
+    let revision = marker["metadata"]["resourceVersion"].as_str().ok_or("no resourceVersion")?;
+    let path = format!("{PATH}?watch=true&resourceVersion={revision}");
     let opened = futures::stream::iter(0..watchers).map(|_| open(system, &path)).buffer_unordered(16);
     let streams: Vec<_> = opened.try_collect().await?;
+    let told = Arc::new(Told::default());
     let mut readers = tokio::task::JoinSet::new();
     for mut stream in streams {
         let told = told.clone();
         readers.spawn(async move {
-            let mut buffer = vec![0; 16 << 10];
-            while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-                // An event is a line.
-                let lines = buffer[..read].iter().filter(|byte| **byte == b'\n').count();
-                if lines > 0 && told.send(lines).is_err() {
-                    return;
-                }
+            while let Ok(events) = stream.events().await {
+                told.add(events);
             }
         });
     }
     let mut total = Duration::ZERO;
     for step in 0..changes {
+        told.expect(watchers * (step + 1));
+        let object = config_map(&format!("fan-out-{step}"));
         let begun = Instant::now();
-        api.create(&PostParams::default(), &config_map(format!("fan-out-{step}"))).await?;
-        let mut missing = watchers;
-        while missing > 0 {
-            let lines = tokio::time::timeout(Duration::from_secs(60), tellings.recv()).await?;
-            missing -= lines.ok_or("the watches ended")?;
-        }
+        writer.post(PATH, &object).await?;
+        tokio::time::timeout(Duration::from_secs(60), told.all.notified()).await?;
         total += begun.elapsed();
     }
     Ok(total / u32::try_from(changes)?)
 }
 
-async fn open(system: &System, path: &str) -> Result<impl futures::AsyncRead + Unpin + use<>, Failed> {
-    let client = system.connect().await?;
-    let stream = client.request_stream(http::Request::get(path).body(Vec::new())?).await?;
-    Ok(Box::pin(stream))
+/// Counts what the watchers were told; only the last one wakes who waits for all.
+#[derive(Default)]
+struct Told {
+    events: AtomicUsize,
+    expected: AtomicUsize,
+    all: Notify,
+}
+
+impl Told {
+    fn expect(&self, events: usize) {
+        self.expected.store(events, Ordering::SeqCst);
+    }
+
+    fn add(&self, events: usize) {
+        let (before, expected) =
+            (self.events.fetch_add(events, Ordering::SeqCst), self.expected.load(Ordering::SeqCst));
+        if before < expected && before + events >= expected {
+            self.all.notify_one();
+        }
+    }
+}
+
+async fn open(system: &System, path: &str) -> Result<Raw, Failed> {
+    let mut connection = system.door.connect().await?;
+    connection.watch(path).await?;
+    Ok(connection)
 }
 
 /// Creates CRDs with an ordinary schema and waits until all are served.

@@ -2,10 +2,11 @@
 //!
 //! Runs are interleaved, so that a busy machine is unfair to both; the table shows medians and their ratio. Nothing is written
 //! unless `BENCH_OUT=<file>` asks for the table in a file. `ROUNDS` (3) is the number of runs, `ONLY=ours` or `ONLY=real` leaves
-//! the other side out.
+//! the other side out, `PART=creates`, `list`, `fan-out` or `definitions` leaves the other rows out.
 
 mod load;
 mod measure;
+mod raw;
 mod system;
 mod table;
 

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use switchboard_suite::process::{Up, client, ready};
 use switchboard_suite::real::workspace;
 
 use crate::measure::Failed;
+use crate::raw::Door;
 
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -28,7 +30,8 @@ impl Side {
 /// A started system with an empty store of its own.
 pub struct System {
     running: Running,
-    kubeconfig: PathBuf,
+    /// How the cheap client comes in.
+    pub door: Door,
     /// From the start of its first process to the first answer.
     pub start: Duration,
     pub client: Client,
@@ -56,8 +59,8 @@ impl System {
         let mut ours = Up::start(&dir.path().join("data"))?;
         let client = ours.client().await?;
         let start = begun.elapsed();
-        let kubeconfig = ours.kubeconfig().to_owned();
-        Ok(System { running: Running::Ours(ours), kubeconfig, start, client, _dir: dir })
+        let door = door(ours.kubeconfig()).await?;
+        Ok(System { running: Running::Ours(ours), door, start, client, _dir: dir })
     }
 
     /// Started twice: the first time makes the certificates, which is not what is measured.
@@ -82,12 +85,8 @@ impl System {
             tokio::time::sleep(Duration::from_millis(2)).await;
         };
         let start = begun.elapsed();
-        Ok(System { running: Running::Real { dir: real, up }, kubeconfig, start, client, _dir: dir })
-    }
-
-    /// A client with a connection of its own.
-    pub async fn connect(&self) -> Result<Client, Failed> {
-        client(&self.kubeconfig).await.ok_or_else(|| "the kubeconfig is gone".into())
+        let door = door(&kubeconfig).await?;
+        Ok(System { running: Running::Real { dir: real, up }, door, start, client, _dir: dir })
     }
 
     /// Resident memory of all its processes, in bytes.
@@ -120,6 +119,11 @@ fn script(name: &str, dir: &Path) -> Command {
     command.env("SWITCHBOARD_REAL_DIR", dir).env("SWITCHBOARD_REAL_ETCD_FLAGS", "");
     command.env("SWITCHBOARD_REAL_CONTROLLERS", "none").stdout(Stdio::null());
     command
+}
+
+async fn door(kubeconfig: &Path) -> Result<Door, Failed> {
+    let file = Kubeconfig::read_from(kubeconfig)?;
+    Door::new(&Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?)
 }
 
 fn pid(file: &Path) -> Result<u32, Failed> {

@@ -1,0 +1,143 @@
+//! A client that costs next to nothing: TLS and as little of HTTP/1.1 as telling one answer from the next takes.
+//!
+//! Client and server share the machine's cores. What an ordinary client spends on parsing an answer would be counted as the
+//! server's time on both sides and hide the difference between them.
+
+use std::sync::Arc;
+
+use kube::Config;
+use kube::client::ConfigExt;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::measure::Failed;
+
+/// More than a TLS record holds.
+const READ_BYTES: usize = 64 << 10;
+const HEAD_END: &[u8] = b"\r\n\r\n";
+
+/// Where and as whom to connect, read once from a kubeconfig.
+#[derive(Clone)]
+pub struct Door {
+    address: String,
+    name: ServerName<'static>,
+    tls: TlsConnector,
+}
+
+/// One connection.
+pub struct Raw {
+    stream: TlsStream<TcpStream>,
+    buffer: Vec<u8>,
+}
+
+impl Door {
+    pub fn new(config: &Config) -> Result<Door, Failed> {
+        let host = config.cluster_url.host().ok_or("the kubeconfig names no host")?;
+        let port = config.cluster_url.port_u16().ok_or("the kubeconfig names no port")?;
+        let tls = TlsConnector::from(Arc::new(config.rustls_client_config()?));
+        Ok(Door { address: format!("{host}:{port}"), name: ServerName::try_from(host.to_owned())?, tls })
+    }
+
+    pub async fn connect(&self) -> Result<Raw, Failed> {
+        let stream = TcpStream::connect(&self.address).await?;
+        stream.set_nodelay(true)?;
+        let stream = self.tls.connect(self.name.clone(), stream).await?;
+        Ok(Raw { stream, buffer: Vec::with_capacity(READ_BYTES) })
+    }
+}
+
+impl Raw {
+    /// Posts JSON and reads the answer, which must be `201 Created`; its body.
+    pub async fn post(&mut self, path: &str, body: &str) -> Result<&[u8], Failed> {
+        let length = body.len();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: bench\r\nuser-agent: bench\r\ncontent-type: application/json\r\n\
+             content-length: {length}\r\n\r\n{body}"
+        );
+        self.send(&request).await?;
+        let head = self.head(b"HTTP/1.1 201 ").await?;
+        let length = content_length(&self.buffer[..head])?;
+        while self.buffer.len() < head + length {
+            self.read().await?;
+        }
+        Ok(&self.buffer[head..])
+    }
+
+    /// Gets a path and reads everything until the server closes the connection; the number of bytes.
+    pub async fn get_all(mut self, path: &str) -> Result<usize, Failed> {
+        self.send_get(path, "close").await?;
+        self.head(b"HTTP/1.1 200 ").await?;
+        let mut total = self.buffer.len();
+        loop {
+            self.buffer.clear();
+            match self.stream.read_buf(&mut self.buffer).await {
+                Ok(0) => return Ok(total),
+                Ok(read) => total += read,
+                // A server need not say goodbye in TLS; its HTTP framing has told the end.
+                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(total),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Begins a watch: returns once the server has answered with the head.
+    pub async fn watch(&mut self, path: &str) -> Result<(), Failed> {
+        self.send_get(path, "keep-alive").await?;
+        let head = self.head(b"HTTP/1.1 200 ").await?;
+        if self.buffer.len() > head { Err("a watch without changes begins with an event".into()) } else { Ok(()) }
+    }
+
+    /// Waits for bytes of a watch; how many events ended in them.
+    pub async fn events(&mut self) -> Result<usize, Failed> {
+        // What ends an event may be split between two reads.
+        let last = self.buffer.last().copied();
+        self.buffer.clear();
+        self.buffer.extend(last);
+        self.read().await?;
+        Ok(self.buffer.windows(2).filter(|pair| pair == b"}\n").count())
+    }
+
+    async fn send_get(&mut self, path: &str, connection: &str) -> Result<(), Failed> {
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: bench\r\nuser-agent: bench\r\nconnection: {connection}\r\n\r\n");
+        self.send(&request).await
+    }
+
+    async fn send(&mut self, request: &str) -> Result<(), Failed> {
+        self.stream.write_all(request.as_bytes()).await?;
+        // Written is only what TLS has taken in.
+        self.stream.flush().await?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Reads up to the end of the head; where the body begins.
+    async fn head(&mut self, expected: &[u8]) -> Result<usize, Failed> {
+        loop {
+            self.read().await?;
+            if let Some(at) = self.buffer.windows(HEAD_END.len()).position(|window| window == HEAD_END) {
+                if !self.buffer.starts_with(expected) {
+                    return Err(format!("refused: {}", String::from_utf8_lossy(&self.buffer)).into());
+                }
+                return Ok(at + HEAD_END.len());
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), Failed> {
+        match self.stream.read_buf(&mut self.buffer).await? {
+            0 => Err("the server closed the connection".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn content_length(head: &[u8]) -> Result<usize, Failed> {
+    let head = std::str::from_utf8(head)?.to_ascii_lowercase();
+    let length =
+        head.lines().find_map(|line| line.strip_prefix("content-length:")).ok_or("an answer without length")?;
+    Ok(length.trim().parse()?)
+}
