@@ -35,7 +35,14 @@ pub struct Answer {
 pub enum Payload {
     /// All of it.
     Full(Bytes),
-    /// Piece by piece: watches, long lists, compressed answers.
+    /// Piece by piece, made while it is sent, and together as long as stated: lists.
+    Pieces {
+        /// What is left.
+        left: Box<dyn Iterator<Item = Bytes> + Send>,
+        /// How long that is.
+        bytes: u64,
+    },
+    /// Piece by piece, as it comes: watches, compressed lists.
     Stream(BoxStream<'static, Bytes>),
 }
 
@@ -60,7 +67,18 @@ impl Answer {
         Self { code, content_type, payload: Payload::Full(body.into()), headers: Vec::new() }
     }
 
-    /// A body that comes in pieces.
+    /// A body of that length, made while it is sent.
+    pub fn pieces(
+        code: u16,
+        content_type: &'static str,
+        bytes: u64,
+        pieces: impl Iterator<Item = Bytes> + Send + 'static,
+    ) -> Self {
+        let payload = Payload::Pieces { left: Box::new(pieces), bytes };
+        Self { code, content_type, payload, headers: Vec::new() }
+    }
+
+    /// A body that comes as a stream.
     pub fn stream(code: u16, content_type: &'static str, stream: BoxStream<'static, Bytes>) -> Self {
         Self { code, content_type, payload: Payload::Stream(stream), headers: Vec::new() }
     }
@@ -140,17 +158,26 @@ impl http_body::Body for Body {
         match &mut self.payload {
             Payload::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Payload::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Payload::Pieces { left, bytes } => Poll::Ready(left.next().map(|piece| {
+                *bytes = bytes.saturating_sub(piece.len() as u64);
+                Ok(Frame::data(piece))
+            })),
             Payload::Stream(stream) => stream.as_mut().poll_next(cx).map(|next| next.map(|b| Ok(Frame::data(b)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.payload, Payload::Full(bytes) if bytes.is_empty())
+        match &self.payload {
+            Payload::Full(bytes) => bytes.is_empty(),
+            Payload::Pieces { bytes, .. } => *bytes == 0,
+            Payload::Stream(_) => false,
+        }
     }
 
     fn size_hint(&self) -> http_body::SizeHint {
         match &self.payload {
             Payload::Full(bytes) => http_body::SizeHint::with_exact(bytes.len() as u64),
+            Payload::Pieces { bytes, .. } => http_body::SizeHint::with_exact(*bytes),
             Payload::Stream(_) => http_body::SizeHint::default(),
         }
     }

@@ -74,14 +74,14 @@ fn field(out: &mut Vec<u8>, key: &str, value: &Value) {
     serde_json::to_writer(&mut *out, value).expect("a value is encodable");
 }
 
-/// The stored object without its envelope: what follows `{"kind":"..","apiVersion":"..",`.
-pub fn strip_envelope(stored: &Bytes) -> Bytes {
+/// The length of a stored object's envelope, `{"kind":"..","apiVersion":"..",`.
+pub fn envelope_bytes(stored: &[u8]) -> usize {
     const QUOTES: usize = 8;
     let last = stored.iter().enumerate().filter(|(_, b)| **b == b'"').nth(QUOTES - 1);
     match last {
         // Behind the eighth quote stands the comma.
-        Some((at, _)) if at + 2 <= stored.len() => stored.slice(at + 2..),
-        _ => stored.clone(),
+        Some((at, _)) if at + 2 <= stored.len() => at + 2,
+        _ => 0,
     }
 }
 
@@ -99,10 +99,10 @@ pub fn with_envelope(stored: &Bytes, envelope: &str) -> Bytes {
     if stored.starts_with(envelope.as_bytes()) {
         return stored.clone();
     }
-    let rest = strip_envelope(stored);
+    let rest = &stored[envelope_bytes(stored)..];
     let mut out = BytesMut::with_capacity(envelope.len() + rest.len());
     out.put_slice(envelope.as_bytes());
-    out.put_slice(&rest);
+    out.put_slice(rest);
     out.freeze()
 }
 

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures::StreamExt;
 use http::HeaderMap;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
 
@@ -21,21 +23,36 @@ pub(super) fn accepted(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Compresses a large answer; streams and small answers stay as they are.
+/// Compresses a large answer; watches and small answers stay as they are.
 pub(super) fn compress(mut answer: Answer) -> Answer {
-    let Payload::Full(body) = &answer.payload else { return answer };
-    if body.len() < THRESHOLD {
+    let large = match &answer.payload {
+        Payload::Full(body) => body.len() >= THRESHOLD,
+        Payload::Pieces { bytes, .. } => *bytes >= THRESHOLD as u64,
+        Payload::Stream(_) => false,
+    };
+    if !large {
         return answer;
     }
+    answer.payload = match answer.payload {
+        Payload::Full(body) => packed(std::iter::once(body)),
+        Payload::Pieces { left, .. } => packed(left),
+        streamed => streamed,
+    };
+    answer = answer.with_header(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    answer.with_header(VARY, HeaderValue::from_static("Accept-Encoding"))
+}
+
+/// Packs while it is sent.
+fn packed(pieces: impl Iterator<Item = Bytes> + Send + 'static) -> Payload {
     // The fastest level, as upstream: the network is near.
-    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
-    if encoder.write_all(body).is_err() {
-        return answer;
-    }
-    if let Ok(packed) = encoder.finish() {
-        answer.payload = Payload::Full(packed.into());
-        answer = answer.with_header(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        answer = answer.with_header(VARY, HeaderValue::from_static("Accept-Encoding"));
-    }
-    answer
+    let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
+    let packed = pieces.map(Some).chain(std::iter::once(None)).map(move |piece| {
+        let out = match (&mut encoder, piece) {
+            (Some(encoder), Some(piece)) => encoder.write_all(&piece).map(|()| std::mem::take(encoder.get_mut())),
+            (_, _) => encoder.take().map_or(Ok(Vec::new()), GzEncoder::finish),
+        };
+        Bytes::from(out.expect("memory takes every write"))
+    });
+    // An empty frame would be none.
+    Payload::Stream(futures::stream::iter(packed.filter(|out| !out.is_empty())).boxed())
 }

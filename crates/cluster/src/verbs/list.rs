@@ -1,9 +1,12 @@
 //! Reading many objects: pages at one revision, selectors, and the revision rules.
 
-use bytes::{BufMut, Bytes, BytesMut};
+mod pieces;
+
+use bytes::Bytes;
 use serde_json::json;
 use switchboard_object::status::Status;
 
+use self::pieces::Pieces;
 use super::Call;
 use super::form::Shaper;
 use super::select::Selection;
@@ -104,41 +107,29 @@ impl Found {
     }
 
     /// The list in the form that was asked for.
-    pub fn answer(&self, call: &Call) -> Result<Answer, Status> {
+    pub fn answer(self, call: &Call) -> Result<Answer, Status> {
         let output = Output::negotiate(&call.headers)?;
         if output == Output::default() {
-            return Ok(Answer::json(200, self.encode(call)));
+            let pieces = self.pieces(call);
+            return Ok(Answer::pieces(200, "application/json", pieces.bytes(), pieces));
         }
         Shaper::new(call, output)?.list(&self.items, self.metadata())
     }
 
     /// The whole list as JSON, spliced from the stored bytes.
-    fn encode(&self, call: &Call) -> Bytes {
+    fn pieces(self, call: &Call) -> Pieces {
         let resource = &call.resource;
         let custom = resource.custom.is_some();
-        let head = wire::envelope(&resource.kind.api_version(), &resource.list_kind, custom);
-        // Items of built-in kinds carry no kind and version, as upstream's do not.
-        let item_head = if custom { call.envelope() } else { "{".to_string() };
-        let size: usize = self.items.iter().map(|i| i.len() + item_head.len() + 1).sum();
-        let mut out = BytesMut::with_capacity(size + head.len() + 256);
-        out.put_slice(head.as_bytes());
-        out.put_slice(b"\"metadata\":");
         let mut metadata = self.metadata();
         // Lists of custom resources carry the field even when it is empty.
         if custom && self.token.is_none() {
             metadata["continue"] = "".into();
         }
-        out.put_slice(metadata.to_string().as_bytes());
-        out.put_slice(b",\"items\":[");
-        for (at, item) in self.items.iter().enumerate() {
-            if at > 0 {
-                out.put_u8(b',');
-            }
-            out.put_slice(item_head.as_bytes());
-            out.put_slice(&wire::strip_envelope(item));
-        }
-        out.put_slice(b"]}");
-        out.freeze()
+        let mut head = wire::envelope(&resource.kind.api_version(), &resource.list_kind, custom);
+        head.push_str(&format!("\"metadata\":{metadata},\"items\":["));
+        // Items of built-in kinds carry no kind and version, as upstream's do not.
+        let item_head = if custom { call.envelope() } else { "{".to_string() };
+        Pieces::new(head, item_head, self.items)
     }
 }
 
