@@ -4,13 +4,14 @@
 //! resource, a resource, or everything. A change looks up those four names; what nobody watches costs four lookups.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
 use super::Change;
 use super::key::up_to;
+use super::watch::Encoded;
 
 /// Watchers of one prefix. They share one wake-up; each reads the shared history from where it stands.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Group {
     pub(super) sender: watch::Sender<u64>,
     /// The newest change of this group that the history no longer holds.
     forgotten: AtomicU64,
+    /// What one of them made of the newest changes, for the others that want the same.
+    pub(super) shared: Mutex<Option<Encoded>>,
 }
 
 impl Group {
@@ -44,7 +47,8 @@ impl Hub {
         if let Some(entry) = self.groups.get(name) {
             return entry.group.clone();
         }
-        let group = Arc::new(Group { sender: watch::Sender::new(0), forgotten: AtomicU64::new(0) });
+        let group =
+            Arc::new(Group { sender: watch::Sender::new(0), forgotten: AtomicU64::new(0), shared: Mutex::default() });
         self.groups.insert(name.into(), Entry { group: group.clone(), collected: 0 });
         group
     }

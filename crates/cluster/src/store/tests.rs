@@ -123,3 +123,24 @@ async fn guarantees_one_of_many_writers_wins() {
     }
     assert_eq!((winners, store.revision()), (1, 3));
 }
+
+#[tokio::test]
+async fn watchers_of_the_same_changes_and_form_share_what_one_made_of_them() {
+    let store = Store::in_memory(Bounds::default());
+    let mut watches: Vec<Watch> = [PREFIX, PREFIX, "root/configmaps/sh"].map(|p| store.watch(p, 1).unwrap()).into();
+    let made = std::cell::Cell::new(0);
+    let mut show = |at: usize, form: &str| {
+        let batch = watches[at].progress().unwrap();
+        watches[at].encoded(&batch, form, || {
+            made.set(made.get() + 1);
+            format!("{form} {:?}", batch.changes.iter().map(|c| c.revision).collect::<Vec<_>>()).into()
+        })
+    };
+    store.put(key("a"), Expect::Absent, body("x")).await.unwrap();
+    assert_eq!((show(0, "whole"), made.get()), ("whole [2]".into(), 1));
+    assert_eq!((show(1, "whole"), made.get()), ("whole [2]".into(), 1), "made once");
+    assert_eq!((show(2, "whole"), made.get()), ("whole [2]".into(), 2), "another prefix may show other changes");
+    store.put(key("b"), Expect::Absent, body("x")).await.unwrap();
+    assert_eq!((show(0, "whole"), made.get()), ("whole [3]".into(), 3), "another change");
+    assert_eq!((show(1, "table"), made.get()), ("table [3]".into(), 4), "another form");
+}

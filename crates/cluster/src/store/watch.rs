@@ -1,7 +1,8 @@
 //! A watcher: a place in the shared history and a way to be woken.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
+use bytes::Bytes;
 use tokio::sync::watch::Receiver;
 
 use super::hub::Group;
@@ -14,6 +15,19 @@ pub struct Batch {
     pub changes: Vec<Arc<Change>>,
     /// Every change of the watched prefix up to here has been handed out: what a bookmark may say.
     pub revision: u64,
+}
+
+/// More than this is made anew by each watcher: a burst must not stay in memory for a group that has gone quiet.
+const MAX_SHARED_BYTES: usize = 64 << 10;
+
+/// The changes of a batch in some form, and what they were made of.
+#[derive(Debug)]
+pub(super) struct Encoded {
+    prefix: Box<str>,
+    /// The revisions of the first and the last change.
+    span: (u64, u64),
+    form: Box<str>,
+    bytes: Bytes,
 }
 
 /// A watch of one prefix. Dropping it ends it.
@@ -72,6 +86,28 @@ impl Watch {
             _ => state.revision,
         };
         Ok(Batch { changes, revision: self.revision })
+    }
+
+    /// What `encode` makes of the batch, made once for all watchers that wait together and want the same `form`.
+    ///
+    /// `form` must say everything that `encode` depends on beside the changes.
+    pub fn encoded(&self, batch: &Batch, form: &str, encode: impl FnOnce() -> Bytes) -> Bytes {
+        let (Some(first), Some(last)) = (batch.changes.first(), batch.changes.last()) else { return encode() };
+        let span = (first.revision, last.revision);
+        // Others wait while it is made: they need it next.
+        let mut shared = self.group.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |made: &&Encoded| made.span == span && *made.form == *form && made.prefix == self.prefix;
+        if let Some(made) = shared.as_ref().filter(same) {
+            return made.bytes.clone();
+        }
+        let bytes = encode();
+        *shared = (bytes.len() <= MAX_SHARED_BYTES).then(|| Encoded {
+            prefix: self.prefix.clone(),
+            span,
+            form: form.into(),
+            bytes: bytes.clone(),
+        });
+        bytes
     }
 
     /// Everything up to here has been handed out.

@@ -2,12 +2,13 @@
 
 mod event;
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
 use switchboard_object::status::Status;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use self::event::Events;
 use super::Call;
@@ -47,8 +48,14 @@ pub(super) fn watch(call: Call) -> Result<Answer, Status> {
     let end = Instant::now() + duration(&call, &options);
     let events = Events::new(&call, output, selection)?;
     let begin = if initial { Begin::State } else { Begin::After(if asked == 0 { current } else { asked }) };
-    let run = Run { call, events, options, end, begin: Some(begin), watch: None, skip: 0, bookmark: Instant::now() };
-    Ok(Answer::stream(200, "application/json", futures::stream::unfold(run, Run::next).boxed()))
+    let mut stopping = call.inner.stopping();
+    let stop = Box::pin(async move { drop(stopping.wait_for(|stop| *stop).await) });
+    let bookmark = Instant::now();
+    let timer = Box::pin(sleep_until(end));
+    let (begin, watch) = (Some(begin), None);
+    let run = Run { call, events, options, end, begin, watch, skip: 0, bookmark, timer, stop };
+    // Boxed, since the state moves with every piece.
+    Ok(Answer::stream(200, "application/json", futures::stream::unfold(Box::new(run), Run::next).boxed()))
 }
 
 fn duration(call: &Call, options: &ListOptions) -> Duration {
@@ -81,11 +88,15 @@ struct Run {
     skip: u64,
     /// When the last bookmark was sent.
     bookmark: Instant,
+    /// Set anew only when its time changes: most steps end with a change.
+    timer: Pin<Box<Sleep>>,
+    /// Done when the server stops.
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Run {
     /// The next bytes, or the end.
-    async fn next(mut self) -> Option<(Bytes, Self)> {
+    async fn next(mut self: Box<Self>) -> Option<(Bytes, Box<Self>)> {
         if let Some(begin) = self.begin.take() {
             let first = self.begin(begin);
             match first {
@@ -140,30 +151,55 @@ impl Run {
 
     /// Waits for the next thing to happen; `None` ends the stream.
     async fn step(&mut self) -> Option<Bytes> {
-        let last_bookmark = self.end.checked_sub(BOOKMARK_BEFORE_END).filter(|at| *at > self.bookmark);
-        let due = (self.bookmark + BOOKMARK_EVERY).min(last_bookmark.unwrap_or(self.end));
-        let (end, bookmarks) = (self.end, self.options.bookmarks);
-        let mut stopping = self.call.inner.stopping();
+        let due = self.due();
+        if self.timer.deadline() != due {
+            self.timer.as_mut().reset(due);
+        }
         let watch = self.watch.as_mut()?;
+        // In a fixed order, so that a change costs nothing but itself. A stream that always has changes still ends in time:
+        // whoever is woken by a change looks at the clock first.
+        if Instant::now() >= self.end || *self.call.inner.stopping().borrow() {
+            return None;
+        }
         tokio::select! {
+            biased;
             batch = watch.next() => Some(self.batch(batch)),
-            () = sleep_until(end) => None,
-            () = sleep_until(due), if bookmarks => {
-                self.bookmark = Instant::now();
+            () = &mut self.stop => None,
+            () = &mut self.timer => {
+                let now = Instant::now();
+                if now >= self.end {
+                    return None;
+                }
+                self.bookmark = now;
                 let progress = self.watch.as_mut()?.progress();
                 Some(self.progress(progress))
             }
-            _ = stopping.wait_for(|stop| *stop) => None,
         }
     }
 
+    /// When something is due even if nothing changes: the next bookmark, or the end.
+    fn due(&self) -> Instant {
+        if !self.options.bookmarks {
+            return self.end;
+        }
+        let last_bookmark = self.end.checked_sub(BOOKMARK_BEFORE_END).filter(|at| *at > self.bookmark);
+        (self.bookmark + BOOKMARK_EVERY).min(last_bookmark.unwrap_or(self.end))
+    }
+
     fn batch(&mut self, batch: Result<Batch, ReadError>) -> Bytes {
-        match batch {
-            Ok(batch) => self.events.changed(&self.call, batch.changes.iter().filter(|c| c.revision > self.skip)),
+        let batch = match batch {
+            Ok(batch) => batch,
             Err(error) => {
                 self.end = Instant::now();
-                event::error(&refuse(&error, self.watch.as_ref().map_or(0, Watch::revision)))
+                return event::error(&refuse(&error, self.watch.as_ref().map_or(0, Watch::revision)));
             }
+        };
+        let Self { events, call, watch, skip, .. } = self;
+        let (form, skip) = (events.form().filter(|_| *skip == 0).cloned(), *skip);
+        let mut encode = || events.changed(call, batch.changes.iter().filter(|c| c.revision > skip));
+        match (form, watch) {
+            (Some(form), Some(watch)) => watch.encoded(&batch, &form, encode),
+            _ => encode(),
         }
     }
 

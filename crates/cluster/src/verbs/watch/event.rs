@@ -8,7 +8,7 @@ use switchboard_object::status::Status;
 
 use super::super::form::Shaper;
 use super::super::{Call, select::Selection};
-use crate::request::media::Output;
+use crate::request::media::{Form, Output};
 use crate::store::{Change, Key, Record};
 use crate::wire::{self, Template};
 
@@ -17,11 +17,23 @@ pub(super) struct Events {
     selection: Selection,
     shaper: Shaper,
     custom: bool,
+    /// Says all that events depend on beside the changes; `None` when that cannot be said in short.
+    form: Option<Arc<str>>,
 }
 
 impl Events {
     pub fn new(call: &Call, output: Output, selection: Selection) -> Result<Self, Status> {
-        Ok(Self { selection, shaper: Shaper::new(call, output)?, custom: call.resource.custom.is_some() })
+        let custom = call.resource.custom.as_ref();
+        // What a CRD says changes with its revision only.
+        let since = custom.map_or(0, |custom| custom.since);
+        let plain = output.form == Form::Whole && selection.is_everything();
+        let form = plain.then(|| format!("{since} {}", call.envelope()).into());
+        Ok(Self { selection, shaper: Shaper::new(call, output)?, custom: custom.is_some(), form })
+    }
+
+    /// The name of the form all these events have; watches of the same prefix and form show the same.
+    pub fn form(&self) -> Option<&Arc<str>> {
+        self.form.as_ref()
     }
 
     /// `ADDED` for everything that is there.
