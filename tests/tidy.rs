@@ -15,7 +15,8 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("cluster", &["object"]),
     ("gather", &["object"]),
     ("kernel", &["object", "gather"]),
-    ("cli", &["object", "cluster", "gather", "kernel", "greeter", "rogue"]),
+    ("probe", &["object", "cluster", "kernel"]),
+    ("cli", &["object", "cluster", "gather", "kernel", "probe", "greeter", "rogue"]),
 ];
 
 fn root() -> &'static Path {

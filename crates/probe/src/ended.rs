@@ -1,0 +1,104 @@
+//! What a run left behind, and whether that is what the undisturbed run left.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+use switchboard_cluster::store::{Change, Key, Store};
+
+use crate::mask::{difference, masked};
+
+/// How often an object was made and removed, by whomever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    created: u32,
+    deleted: u32,
+}
+
+/// All that was written in a run.
+#[derive(Default)]
+pub struct Written {
+    counts: BTreeMap<Key, Count>,
+    /// The uids seen, with the object that had them.
+    uids: HashMap<String, Key>,
+}
+
+/// How a run ended.
+pub struct Ended {
+    written: Written,
+    uids: HashMap<String, String>,
+    store: Store,
+    /// How many writes the operator sent, and how many events it was told of.
+    pub writes: u32,
+    pub events: u32,
+}
+
+impl Written {
+    pub fn take(&mut self, changes: &[Arc<Change>]) {
+        for change in changes {
+            let count = self.counts.entry(change.key.clone()).or_default();
+            count.created += u32::from(change.before.is_none());
+            count.deleted += u32::from(change.after.is_none());
+            if change.before.is_none()
+                && let Some(uid) = uid(&value(change.object()))
+            {
+                self.uids.insert(uid, change.key.clone());
+            }
+        }
+    }
+
+    pub fn end(self, store: Store, writes: u32, events: u32) -> Ended {
+        let living = |uid: &str, key: &Key| {
+            store.get(key).is_some_and(|record| self::uid(&value(&record.bytes)).as_deref() == Some(uid))
+        };
+        let name = |(uid, key): (&String, &Key)| {
+            let former = if living(uid, key) { "" } else { "former " };
+            (uid.clone(), format!("<uid of {former}{}>", shown(key)))
+        };
+        let uids = self.uids.iter().map(name).collect();
+        Ended { uids, written: self, store, writes, events }
+    }
+}
+
+impl Ended {
+    /// The object at the end, without what no two runs share.
+    fn object(&self, key: &Key) -> Option<Value> {
+        self.store.get(key).map(|record| masked(value(&record.bytes), &self.uids))
+    }
+
+    /// What is not as in the undisturbed run: the first thing found.
+    pub fn differs_from(&self, undisturbed: &Ended) -> Option<String> {
+        let keys = || undisturbed.written.counts.keys().chain(self.written.counts.keys());
+        for key in keys() {
+            if let Some(how) = difference(undisturbed.object(key).as_ref(), self.object(key).as_ref()) {
+                return Some(format!("{} {how}", shown(key)));
+            }
+        }
+        for (key, count) in &self.written.counts {
+            let allowed = undisturbed.written.counts.get(key).copied().unwrap_or_default();
+            for (verb, found, allowed) in
+                [("created", count.created, allowed.created), ("deleted", count.deleted, allowed.deleted)]
+            {
+                if found > allowed {
+                    return Some(format!("{} was {verb} {found} times, undisturbed {allowed}", shown(key)));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// `configmaps/shop/web`.
+pub fn shown(key: &Key) -> String {
+    let namespace = if key.namespace().is_empty() { String::new() } else { format!("{}/", key.namespace()) };
+    format!("{}/{namespace}{}", key.resource(), key.name())
+}
+
+fn value(bytes: &[u8]) -> Value {
+    // What the store holds is what the API server encoded.
+    serde_json::from_slice(bytes).unwrap_or_default()
+}
+
+fn uid(object: &Value) -> Option<String> {
+    object.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_string)
+}

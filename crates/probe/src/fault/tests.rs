@@ -1,0 +1,53 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn parts() -> impl Strategy<Value = Part> {
+    (0..Kind::ALL.len(), 1..u32::MAX, 1..u32::MAX).prop_map(|(kind, at, times)| Part {
+        kind: Kind::ALL[kind],
+        at,
+        times,
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_text_of_a_fault_reads_back(parts in proptest::collection::vec(parts(), 0..=MAX_PARTS)) {
+        let fault = Fault::of(parts);
+        prop_assert_eq!(fault.to_string().parse::<Fault>().unwrap(), fault);
+    }
+
+    #[test]
+    fn no_text_makes_reading_fail_badly(text in "[a-z0-9:x+-]{0,40}") {
+        if let Ok(fault) = text.parse::<Fault>() {
+            prop_assert!(fault.parts().len() <= MAX_PARTS);
+        }
+    }
+}
+
+#[test]
+fn faults_are_called_as_the_documents_say() {
+    let text = "crash-after-write:3";
+    assert_eq!(text.parse::<Fault>().unwrap(), Fault::of([Part::once(Kind::CrashAfterWrite, 3)]));
+    let two = Fault::of([Part::once(Kind::CrashAtWrite, 1), Part { kind: Kind::MissEvent, at: 4, times: 2 }]);
+    assert_eq!(two.to_string(), "crash-at-write:1+miss-event:4x2");
+    assert_eq!(Fault::none().to_string(), "none");
+}
+
+#[test]
+fn what_is_no_fault_is_said() {
+    let said = |text: &str| text.parse::<Fault>().unwrap_err().to_string();
+    assert!(said("crash:1").starts_with("no fault is called `crash`\nhint: the faults are crash-before-write, "));
+    assert!(said("crash-at-write:0").starts_with("`crash-at-write:0` does not say at which write or event\nhint: "));
+    assert!(said("crash-at-write:+1").starts_with("`crash-at-write:` does not say"));
+    assert!(said("miss-event").contains("does not say at which"));
+    assert!(said("miss-event:1+miss-event:2+miss-event:3").ends_with("is more than 2 faults in one run"));
+}
+
+#[test]
+fn a_part_strikes_as_often_as_it_says() {
+    let part = Part { kind: Kind::Answer429, at: 2, times: 3 };
+    assert_eq!((1..7).filter(|write| part.strikes(*write)).collect::<Vec<_>>(), [2, 3, 4]);
+}

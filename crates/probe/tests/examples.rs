@@ -1,0 +1,32 @@
+//! The example operators bear every fault of their schedules.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use switchboard_greeter::Greeter;
+use switchboard_probe::{Case, Class, Probe};
+
+fn greeter() -> Probe {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/greeter/probe.yaml");
+    let case = Case::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(case.operator, "greeter");
+    Probe::of(|| Arc::new(Greeter)).case(case).read_from(Path::new("examples/greeter/probe.yaml"))
+}
+
+#[test]
+fn the_greeter_bears_every_fault() {
+    let report = greeter().run();
+    println!("{} runs, {} writes, {} events", report.runs, report.writes, report.events);
+    report.assert_ok();
+    assert!(report.writes >= 4 && report.events >= 8, "{} writes, {} events", report.writes, report.events);
+    assert!(report.runs > 100, "{} runs", report.runs);
+}
+
+#[test]
+fn the_same_fault_gives_the_same_report() {
+    let some = || greeter().without([Class::Answer, Class::Missed, Class::Merged, Class::Crash]);
+    let (first, second) = (some().threads(1).run(), some().threads(2).run());
+    assert_eq!((first.runs, first.failures), (second.runs, second.failures));
+}
