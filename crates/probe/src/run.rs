@@ -91,12 +91,8 @@ pub async fn run(stage: &Stage<'_>, fault: &Fault) -> Result<Ended, Stuck> {
 
 fn core(now: Moment, next: DecisionId, factory: &Factory) -> Core {
     let global = GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() };
-    let limits = Limits {
-        backoff_first: BACKOFF_FIRST,
-        backoff_max: BACKOFF_MAX,
-        resync: Some(RESYNC),
-        ..Limits::none()
-    };
+    let limits =
+        Limits { backoff_first: BACKOFF_FIRST, backoff_max: BACKOFF_MAX, resync: Some(RESYNC), ..Limits::none() };
     let mut core = Core::new(now, 1, Topology::standalone(&world::name()), global, next);
     core.add(now, factory(), limits);
     core

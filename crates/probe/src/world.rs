@@ -42,7 +42,9 @@ pub enum Trouble {
         early: bool,
     },
     /// The operator reads a kind in another version than the embedded cluster keeps it in.
-    #[error("the probe reads objects in the version they are stored in, and {0} are not stored in that of the operator")]
+    #[error(
+        "the probe reads objects in the version they are stored in, and {0} are not stored in that of the operator"
+    )]
     Version(String),
     /// The cluster's history does not reach back far enough.
     #[error("the embedded cluster lost track of its own changes")]

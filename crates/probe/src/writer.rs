@@ -114,7 +114,8 @@ impl FaultyWriter {
     async fn pass(&self, request: &WriteRequest) -> Answer {
         let prepared = prepare(request);
         let user = request.user.as_ref().map(|user| user.user()).unwrap_or_default();
-        let question = format!("{user} {} {} {}\n{}", prepared.method, prepared.uri, prepared.content_type, prepared.body);
+        let question =
+            format!("{user} {} {} {}\n{}", prepared.method, prepared.uri, prepared.content_type, prepared.body);
         if let Some(answer) = self.remembered(|memo| memo.sends.get(&question).cloned()) {
             return answer;
         }

@@ -144,3 +144,17 @@ async fn watchers_of_the_same_changes_and_form_share_what_one_made_of_them() {
     assert_eq!((show(0, "whole"), made.get()), ("whole [3]".into(), 3), "another change");
     assert_eq!((show(1, "table"), made.get()), ("table [3]".into(), 4), "another form");
 }
+
+#[tokio::test]
+async fn a_fork_goes_its_own_way_from_where_it_began() {
+    let store = Store::in_memory(Bounds::default());
+    let stored = store.put(key("a"), Expect::Absent, body("x")).await.unwrap();
+    let fork = store.fork();
+    assert_eq!((fork.revision(), fork.get(&key("a"))), (2, Some(stored)));
+    let mut watch = fork.watch(PREFIX, fork.revision()).unwrap();
+    fork.put(key("b"), Expect::Absent, body("y")).await.unwrap();
+    store.put(key("c"), Expect::Absent, body("z")).await.unwrap();
+    assert_eq!(watch.progress().unwrap().changes.len(), 1);
+    assert_eq!((fork.get(&key("c")), store.get(&key("b"))), (None, None));
+    assert_eq!(fork.watch(PREFIX, 1).unwrap_err(), ReadError::Compacted { oldest: 2 });
+}
