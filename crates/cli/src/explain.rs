@@ -132,7 +132,12 @@ impl WhyNot {
     /// Prints the report.
     pub async fn run(self) -> Result<(), Failure> {
         let state = self.state.state().await?;
-        print(&explain::why_not(&self.operator, self.unit.as_deref(), &state), self.output)
+        let report = explain::why_not(&self.operator, self.unit.as_deref(), &state);
+        if report.word.is_none() {
+            let known = if report.known.is_empty() { "none".to_string() } else { report.known.join(", ") };
+            return Err(format!("no operator {} is hosted\nhint: there are: {known}", self.operator).into());
+        }
+        print(&report, self.output)
     }
 }
 
@@ -166,7 +171,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Prints the report. False when something else is decided now.
+    /// Prints the report. True when something else is decided now.
     pub async fn run(self) -> Result<bool, Failure> {
         let journal = self.state.journal()?;
         let id = DecisionId(self.decision);
@@ -181,9 +186,15 @@ impl Replay {
                 replay(&*operator, &topology(decision), &journal, id, &[])
             }
         };
+        if replayed == Replayed::Gone {
+            return Err(format!(
+                "decision {id} cannot be replayed: it, or what it read, is not kept\nhint: `switchboard why` shows the numbers of decisions; `journal` in the configuration says how long they are kept"
+            )
+            .into());
+        }
         let same = matches!(replayed, Replayed::Same | Replayed::Redacted { alike: true, .. });
         print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
-        Ok(same)
+        Ok(!same)
     }
 }
 

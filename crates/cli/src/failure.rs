@@ -8,6 +8,8 @@ use switchboard_cluster::auth::kubeconfig::KubeconfigError;
 use switchboard_cluster::listener::ListenError;
 use switchboard_cluster::store::OpenError;
 use switchboard_gather::SourceError;
+use switchboard_kernel::journal::JournalError;
+use switchboard_kernel::listener::ListenError as AskError;
 
 use crate::talk::say;
 
@@ -49,6 +51,10 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         of_port(error, kind)
     } else if let Some(error) = error.downcast_ref::<SourceError>() {
         of_dump(error)
+    } else if let Some(JournalError::Busy(_)) = error.downcast_ref::<JournalError>() {
+        Some("stop the other process, or give another directory with --state-dir DIR")
+    } else if let Some(error) = error.downcast_ref::<AskError>() {
+        of_kernel(error, kind)
     } else if error.is::<KubeconfigError>() {
         Some("give a file that may be written with --kubeconfig FILE")
     } else {
@@ -77,6 +83,17 @@ fn of_port(error: &ListenError, kind: Option<ErrorKind>) -> Option<&'static str>
         }
         _ => "give an address of this machine with --listen ADDR:PORT",
     })
+}
+
+fn of_kernel(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> {
+    match error {
+        AskError::Port(..) => Some("`listen` in the configuration says where; port 0 takes any free one"),
+        // What the system says of a path that is too long.
+        AskError::Socket(..) if kind == Some(ErrorKind::InvalidInput) => {
+            Some("give a directory with a shorter path with --state-dir DIR")
+        }
+        AskError::Socket(..) => None,
+    }
 }
 
 fn of_dump(error: &SourceError) -> Option<&'static str> {

@@ -21,10 +21,10 @@ use crate::talk::say;
 /// The journal's folder in the state directory.
 const JOURNAL: &str = "journal";
 /// The state directory in a data directory.
-const KERNEL: &str = "kernel";
+pub const KERNEL: &str = "kernel";
 
 /// Where the kernel keeps its state.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub struct StateDir {
     /// The kernel's state directory [default: kernel in the user's data directory]
     #[arg(long, value_name = "DIR")]
@@ -35,7 +35,7 @@ pub struct StateDir {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The configuration cannot be read.
-    #[error("could not read {}", .0.display())]
+    #[error("could not read {}\nhint: name a file with --config FILE; docs/CONFIG.md says what stands in it", .0.display())]
     Config(PathBuf, #[source] io::Error),
     /// The state directory cannot be made.
     #[error("could not make the state directory {}", .0.display())]

@@ -56,7 +56,9 @@ enum Command {
 }
 
 /// What is logged unless something else is asked for.
-const DEFAULT_LOG: &str = "warn";
+///
+/// The client's own lines are left out: what goes wrong is said by who asked, once.
+const DEFAULT_LOG: &str = "warn,kube_client=off";
 
 /// Something would be written, or is decided differently.
 const DIFFERS: u8 = 2;
@@ -99,7 +101,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Why(why) => why.run().await.map(|()| ExitCode::SUCCESS),
         Command::WhyNot(why_not) => why_not.run().await.map(|()| ExitCode::SUCCESS),
         Command::Top(top) => top.run().await.map(|()| ExitCode::SUCCESS),
-        Command::Replay(replay) => replay.run().await.map(|same| differs(!same)),
+        Command::Replay(replay) => replay.run().await.map(differs),
     }
 }
 

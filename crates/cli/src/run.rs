@@ -87,6 +87,9 @@ impl Running {
         let names: Vec<String> =
             config.operators.iter().filter(|(_, o)| o.enabled).map(|(n, _)| n.to_string()).collect();
         say(format_args!("hosting {}", if names.is_empty() { "no operator".to_string() } else { names.join(", ") }));
+        if dry_run {
+            say("nothing is written: the clusters are asked to pretend");
+        }
         Ok(Self { handle, host: tokio::spawn(host.run()), _listening: listening })
     }
 

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::kernel::KERNEL;
+
 const PREFIX: &str = "switchboard-";
 const KUBECONFIG: &str = "kubeconfig";
 const LOCK: &str = "lock";
@@ -82,10 +84,12 @@ impl Temporary {
 fn take_away(folder: &Path) -> io::Result<()> {
     let lock = File::options().write(true).open(folder.join(LOCK))?;
     lock.try_lock()?;
-    match std::fs::remove_file(folder.join(KUBECONFIG)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    let absent = |done: io::Result<()>| match done {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    absent(std::fs::remove_file(folder.join(KUBECONFIG)))?;
+    absent(std::fs::remove_dir_all(folder.join(KERNEL)))?;
     std::fs::remove_file(folder.join(LOCK))?;
     std::fs::remove_dir(folder)
 }
@@ -120,6 +124,8 @@ mod tests {
         let dead = folder("switchboard-dead");
         std::fs::write(dead.join(LOCK), "").unwrap();
         std::fs::write(dead.join(KUBECONFIG), "x").unwrap();
+        std::fs::create_dir_all(dead.join(KERNEL).join("journal")).unwrap();
+        std::fs::write(dead.join(KERNEL).join("journal/lock"), "").unwrap();
         let foreign = folder("switchboard-data");
         std::fs::write(foreign.join(KUBECONFIG), "x").unwrap();
         let elsewhere = folder("elsewhere");

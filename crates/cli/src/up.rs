@@ -103,6 +103,11 @@ impl Up {
         kubeconfig::write(&file, &certificates, &contexts(&cluster, address))?;
         let dir = self.state.clone().or_in(&home).path()?;
         let running = Running::start(&config, clients(&cluster, &config).await?, &dir, false).await?;
+        // Where nobody would look by default.
+        if StateDir::default().path().ok().as_deref() != Some(&*dir) {
+            let dir = std::path::absolute(&dir).unwrap_or(dir);
+            say(format_args!("hint: ask it with `switchboard top --state-dir {}`", dir.display()));
+        }
         announce(&file, &listener)?;
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -187,11 +187,10 @@ impl Core {
         Ok(())
     }
 
-    /// A watch does not deliver at the moment.
-    pub fn lost(&mut self, table: &TableKey, message: String) {
-        if self.watched.contains_key(table) {
-            self.lost.insert(table.clone(), message);
-        }
+    /// A watch does not deliver at the moment. True when it did until now, or for another reason.
+    pub fn lost(&mut self, table: &TableKey, message: String) -> bool {
+        self.watched.contains_key(table)
+            && self.lost.insert(table.clone(), message.clone()).is_none_or(|before| before != message)
     }
 
     fn take(&mut self, now: Moment, change: Change, first: bool) {

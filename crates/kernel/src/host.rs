@@ -77,8 +77,8 @@ pub struct Host {
     requests: mpsc::Receiver<Request>,
     runs: Runs,
     recorder: Recorder,
-    /// What a dry run would have written.
-    pretended: Vec<Closed>,
+    /// What was decided, for who asked for one look; otherwise it goes to the journal.
+    decided: Option<Vec<Closed>>,
 }
 
 impl Host {
@@ -105,7 +105,7 @@ impl Host {
             requests: inbox,
             runs: Runs::new(),
             recorder: Recorder::start(settings.journal),
-            pretended: Vec::new(),
+            decided: None,
         };
         (host, Handle::new(requests))
     }
@@ -127,6 +127,7 @@ impl Host {
     /// When that is not so after `patience`.
     pub async fn once(mut self, patience: Duration) -> Result<Vec<Closed>, Unsettled> {
         let end = Instant::now() + patience;
+        self.decided = Some(Vec::new());
         loop {
             self.carry_on();
             if self.core.is_quiet() {
@@ -139,7 +140,7 @@ impl Host {
         }
         self.watches.clear();
         self.recorder.finish().await;
-        Ok(self.pretended)
+        Ok(self.decided.unwrap_or_default())
     }
 
     async fn turn(&mut self) -> bool {
@@ -170,7 +171,7 @@ impl Host {
                 let sink = self.sink.clone();
                 self.watches.insert(table.clone(), Watch::start(client.clone(), table, sink, Pace::default()));
             }
-            None => self.core.lost(&table, format!("no cluster is called {}", table.cluster)),
+            None => self.lost(&table, format!("no cluster is called {}", table.cluster)),
         }
     }
 
@@ -184,9 +185,17 @@ impl Host {
                         tracing::warn!(%error, table = %table.resource, "an observation was dropped");
                     }
                 }
-                Told::Lost { message } => self.core.lost(&table, message),
+                Told::Lost { message } => self.lost(&table, message),
             }
             next = self.seen.try_recv().ok();
+        }
+    }
+
+    /// A server that stays away is told of once, not at every try.
+    fn lost(&mut self, table: &TableKey, message: String) {
+        if self.core.lost(table, message.clone()) {
+            let (resource, cluster) = (&table.resource, &table.cluster);
+            tracing::warn!(%resource, %cluster, "cannot watch {resource} of cluster {cluster}: {message}");
         }
     }
 
@@ -216,10 +225,9 @@ impl Host {
                 event::raise(client.clone(), finding.clone());
             }
         }
-        if self.dry_run {
-            self.pretended.push(closed);
-        } else {
-            self.recorder.record(closed, self.clock.now());
+        match &mut self.decided {
+            Some(decided) => decided.push(closed),
+            None => self.recorder.record(closed, self.clock.now()),
         }
     }
 

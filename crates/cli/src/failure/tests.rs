@@ -36,6 +36,17 @@ fn a_privileged_port_has_a_hint_of_its_own() {
 }
 
 #[test]
+fn what_keeps_a_kernel_from_starting_has_a_hint() {
+    let socket = |kind: ErrorKind| tell(&AskError::Socket("state/kernel.sock".into(), kind.into()));
+    assert!(socket(ErrorKind::InvalidInput).contains("hint: give a directory with a shorter path"));
+    assert!(socket(ErrorKind::PermissionDenied).contains("hint: check who owns it"));
+    let port = tell(&AskError::Port("127.0.0.1:1".parse().unwrap(), ErrorKind::AddrInUse.into()));
+    assert!(port.contains("hint: `listen` in the configuration"), "{port}");
+    let busy = tell(&JournalError::Busy("state/journal".into()));
+    assert!(busy.contains("hint: stop the other process"), "{busy}");
+}
+
+#[test]
 fn a_kubeconfig_that_cannot_be_written_has_a_hint() {
     let error = KubeconfigError::Write { path: path(), source: ErrorKind::PermissionDenied.into() };
     let expected = "error: could not write kubeconfig data/store/lock\n  permission denied\n\

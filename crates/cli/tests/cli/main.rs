@@ -1,7 +1,10 @@
 //! The `switchboard` command as a user runs it.
 #![allow(clippy::unwrap_used)]
 
+mod board;
 mod faults;
+mod kernel;
 mod process;
+mod rogues;
 mod serve;
 mod up;

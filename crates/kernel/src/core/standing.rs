@@ -185,10 +185,13 @@ impl Core {
         let mut units: Vec<UnitState> = self.standings.of(name).map(|(id, s)| self.unit_state(now, id, s)).collect();
         let units_total = units.len();
         units.sort_by(|a, b| b.word.cmp(&a.word).then_with(|| a.unit.cmp(&b.unit)));
-        let (word, reason) = units.first().map_or((Word::Ready, String::new()), |unit| {
-            let whose = if units_total > 1 { format!("{}: ", unit.unit) } else { String::new() };
-            (unit.word, if unit.reason.is_empty() { String::new() } else { format!("{whose}{}", unit.reason) })
-        });
+        let (word, reason) = units.first().map_or_else(
+            || self.unread(name),
+            |unit| {
+                let whose = if units_total > 1 { format!("{}: ", unit.unit) } else { String::new() };
+                (unit.word, if unit.reason.is_empty() { String::new() } else { format!("{whose}{}", unit.reason) })
+            },
+        );
         units.retain(|unit| unit.word != Word::Ready || unit.wait != Wait::NothingChanged);
         units.truncate(MAX_UNITS_SHOWN);
         let share = |table: &TableState| table.bytes / table.readers.len().max(1) as u64;
@@ -205,6 +208,16 @@ impl Core {
             units,
             units_total,
         }
+    }
+
+    /// What an operator without units stands for: it may have none, or what its units are was not read yet.
+    fn unread(&self, name: &OperatorName) -> (Word, String) {
+        let rosters = self.watched.keys().filter(|table| self.rosters.operators(table).any(|reader| reader == name));
+        let unread = rosters.filter(|table| !self.cache.knows(table)).map(|table| {
+            let why = self.lost.get(table).map(|message| format!(": {message}")).unwrap_or_default();
+            format!("{} of cluster {} to be read{why}", table.resource, table.cluster)
+        });
+        unread.reduce(|all, one| format!("{all}; {one}")).map_or((Word::Ready, String::new()), |on| (Word::Waiting, on))
     }
 
     fn unit_state(&self, now: Moment, id: &UnitId, stand: &Stand) -> UnitState {

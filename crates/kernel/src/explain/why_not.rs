@@ -21,6 +21,8 @@ pub struct WhyNot {
     pub now: Moment,
     /// Its word; absent when there is no such operator.
     pub word: Option<Word>,
+    /// Why it stands so, in its words or the kernel's.
+    pub reason: String,
     /// Operators there are, when it is not among them.
     pub known: Vec<String>,
     /// Its units that do not run, worst first.
@@ -61,6 +63,7 @@ pub fn why_not(operator: &str, unit: Option<&str>, state: &State) -> WhyNot {
         operator: operator.to_string(),
         now: state.now,
         word: found.map(|o| o.word),
+        reason: found.map(|o| o.reason.clone()).unwrap_or_default(),
         known,
         units: found.map(units).unwrap_or_default(),
         units_total: found.map_or(0, |o| o.units_total),
@@ -136,6 +139,9 @@ impl fmt::Display for WhyNot {
             self.units.len(),
             words::count(self.units_total, "unit")
         )?;
+        if self.units_total == 0 && !self.reason.is_empty() {
+            return writeln!(f, "  {}", self.reason);
+        }
         if self.units.is_empty() {
             return writeln!(f, "  nothing it read has changed");
         }

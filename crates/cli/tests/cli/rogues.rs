@@ -1,0 +1,83 @@
+//! Operators that misbehave beside one that does not.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use k8s_openapi::api::core::v1::Event;
+use kube::Api;
+use kube::api::ListParams;
+
+use crate::board::{Board, eventually};
+use crate::process::CONTEXT;
+
+const ROGUES: &str = "listen: 127.0.0.1:0
+operators:
+  greeter: {debounce: 0s, coolDown: 0s}
+  rogue-panics: {debounce: 0s, coolDown: 0s, backoff: {first: 10ms}}
+  rogue-hangs: {debounce: 0s, coolDown: 0s, timeout: 100ms}
+  rogue-floods: {debounce: 0s, coolDown: 0s, writesPerSecond: 5}
+  rogue-loops: {debounce: 0s, coolDown: 0s}
+  rogue-red: {debounce: 0s, coolDown: 0s}
+  rogue-blue: {debounce: 0s, coolDown: 0s}
+";
+
+/// The page of metrics, from the address the process said.
+fn metrics(board: &Board) -> String {
+    let said = board.said();
+    let address = said.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
+}
+
+#[tokio::test]
+async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
+    let board = Board::up(ROGUES);
+    let reasons = [
+        ("rogue-panics", "panicked: this operator panics on purpose"),
+        ("rogue-hangs", "rogue-hangs do not come to an end"),
+        ("rogue-floods", "floods: "),
+        ("rogue-loops", "writes .data.count of configmaps/default/counter again and again"),
+        ("rogue-red", "rogue-red all fight over .data.colour of configmaps/default/flag"),
+        ("rogue-blue", "fight over .data.colour of configmaps/default/flag"),
+    ];
+    for (rogue, reason) in reasons {
+        let failing = |row: &serde_json::Value| {
+            row["word"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
+        };
+        board.row(rogue, failing).await;
+    }
+
+    // With all of them at it, a guest is greeted.
+    board.words().await;
+    board.guest("ada").await;
+    assert_eq!(board.greeting("ada").await, "Good day, ada!");
+    board.row("greeter", |row| row["word"] == "Ready" && row["failures"] == 0).await;
+
+    let events: Api<Event> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+    for (reason, object) in [("OperatorsFight", "flag"), ("OperatorLoops", "counter")] {
+        eventually(reason, || async {
+            let list = events.list(&ListParams::default()).await.unwrap();
+            let of = |event: &Event| event.reason.as_deref() == Some(reason);
+            list.items.into_iter().find(of).filter(|event| event.involved_object.name.as_deref() == Some(object))
+        })
+        .await;
+    }
+
+    let page = metrics(&board);
+    for (rogue, _) in reasons {
+        let line = format!("switchboard_operator_state{{operator=\"{rogue}\",state=\"Failing\"}} 1\n");
+        assert!(page.contains(&line), "{page}");
+    }
+    assert!(page.contains("switchboard_operator_state{operator=\"greeter\",state=\"Ready\"} 1\n"), "{page}");
+    assert!(page.contains("switchboard_findings{kind=\"fight\"} 1\n"), "{page}");
+    assert!(page.contains("switchboard_findings{kind=\"loop\"} 1\n"), "{page}");
+
+    let why = board.json(&["why", "configmap/flag"]);
+    assert!(why["findings"][0].as_str().unwrap().contains("fight over .data.colour"), "{why}");
+    // An operator that hangs keeps nobody from stopping.
+    let Board { serving, folder: _folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+}
