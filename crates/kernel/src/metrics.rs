@@ -76,8 +76,23 @@ fn escape(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::state::OperatorState;
+
+    #[test]
+    fn the_reference_names_every_metric_with_its_type_and_no_other() {
+        let page = text(&State::default(), 0, 0);
+        let of_page = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let of_page: BTreeSet<String> = of_page.map(str::to_string).collect();
+        let reference = include_str!("../../../docs/METRICS.md").lines().filter_map(|line| line.strip_prefix("| `"));
+        let of_reference: BTreeSet<String> = reference
+            .map(|row| row.splitn(3, " | ").take(2).map(|cell| cell.trim_matches('`')).collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(of_page, of_reference);
+        assert!(!of_page.is_empty());
+    }
 
     #[test]
     fn every_operator_has_one_state_and_its_counts() {
