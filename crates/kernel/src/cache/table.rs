@@ -1,5 +1,6 @@
 //! One kind of one cluster.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,7 +13,7 @@ use crate::object::Object;
 use crate::resource::{ObjectKey, TableKey};
 
 /// Where an object stands in its table. Its strings are shared by every map that holds it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     pub namespace: Arc<str>,
     pub name: Arc<str>,
@@ -22,6 +23,20 @@ impl Name {
     /// Before every object of a namespace.
     pub fn start_of(namespace: &Arc<str>) -> Self {
         Self { namespace: namespace.clone(), name: Arc::from("") }
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        #[cfg(test)]
+        super::tests::compared();
+        (&self.namespace, &self.name).cmp(&(&other.namespace, &other.name))
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

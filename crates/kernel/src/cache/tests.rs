@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -12,6 +13,22 @@ use crate::operator::{Declared, Stop};
 use crate::place::{ClusterName, Topology};
 use crate::resource::{Query, Resource, Selection, TableKey};
 use crate::view::{Picture, View};
+
+thread_local! {
+    static COMPARISONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Two names were compared: what grows with the number of objects, if anything does.
+pub fn compared() {
+    COMPARISONS.set(COMPARISONS.get() + 1);
+}
+
+/// How many names were compared on this thread meanwhile.
+pub fn comparisons<T>(of: impl FnOnce() -> T) -> (T, u64) {
+    let before = COMPARISONS.get();
+    let result = of();
+    (result, COMPARISONS.get() - before)
+}
 
 pub const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 
