@@ -1,0 +1,95 @@
+//! The instructions that one changed ConfigMap costs, counted by callgrind: from its bytes to the unit that wakes.
+
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use switchboard_kernel::cache::{Cache, Observed};
+use switchboard_kernel::moment::Moment;
+use switchboard_kernel::operator::{Declared, OperatorName, Unit, UnitId};
+use switchboard_kernel::place::Topology;
+use switchboard_kernel::resource::{Selection, TableKey};
+use switchboard_kernel::view::View;
+use switchboard_kernel::wake::Wakes;
+
+use crate::process::Failed;
+use crate::sample::{CONFIG_MAPS, cluster, config_map, name, namespace, table};
+
+pub const FEW: usize = 1_000;
+const UNITS: usize = 1_000;
+const CHANGES: usize = 200;
+
+/// What callgrind counted.
+pub struct Counted {
+    pub instructions: f64,
+}
+
+impl Counted {
+    /// With so many objects in the cache.
+    pub fn over(objects: usize) -> io::Result<Self> {
+        let out = tempfile::NamedTempFile::new()?;
+        let mut valgrind = Command::new("valgrind");
+        // Filling the cache is not counted, only what happens inside this function.
+        valgrind.args(["--tool=callgrind", "--toggle-collect=*counted_change*"]);
+        valgrind.arg(format!("--callgrind-out-file={}", out.path().display()));
+        valgrind.arg(std::env::current_exe()?).args(["change", &objects.to_string()]);
+        let ended = valgrind.stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
+        if !ended.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&ended.stderr).into_owned()));
+        }
+        let text = std::fs::read_to_string(out.path())?;
+        let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse::<f64>().ok());
+        let total = total.filter(|total| *total > 0.0).ok_or_else(|| io::Error::other("callgrind counted nothing"))?;
+        Ok(Self { instructions: total / CHANGES as f64 })
+    }
+}
+
+/// What is counted: run by callgrind.
+pub fn rehearse(objects: usize) -> Result<(), Failed> {
+    let table = table(&CONFIG_MAPS);
+    let mut cache = Cache::default();
+    cache.observe(&table, Observed::Begin)?;
+    for index in 0..objects {
+        cache.observe(&table, Observed::Put(config_map(index, 1)))?;
+    }
+    cache.observe(&table, Observed::Synced { revision: 1 })?;
+    let wakes = readers(&cache)?;
+    for step in 0..CHANGES {
+        let index = step * (UNITS / CHANGES);
+        let bytes = config_map(index, 2 + step as u64);
+        // As in a kernel whose units read: each change has to leave somebody's view as it was.
+        let reading = cache.snapshot();
+        let woken = counted_change(&mut cache, &wakes, &table, bytes)?;
+        assert_eq!(woken, [unit(index)], "one unit reads it");
+        drop(reading);
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_change(cache: &mut Cache, wakes: &Wakes, table: &TableKey, bytes: Bytes) -> Result<Vec<UnitId>, Failed> {
+    let observation = cache.observe(table, Observed::Put(bytes))?;
+    let woken = observation.changes.iter().flat_map(|change| wakes.woken(change)).map(|(unit, _)| unit).collect();
+    Ok(black_box(woken))
+}
+
+fn unit(index: usize) -> UnitId {
+    UnitId { operator: OperatorName::new("shop"), unit: Unit::object(&namespace(index), &name(index)) }
+}
+
+/// A thousand units, each of which reads one ConfigMap and lists a namespace of its own.
+fn readers(cache: &Cache) -> Result<Wakes, Failed> {
+    let (picture, topology) = (cache.snapshot(), Arc::new(Topology::standalone(&cluster())));
+    let inputs = Arc::new(BTreeSet::from([Declared::every(&CONFIG_MAPS)]));
+    let mut wakes = Wakes::default();
+    for index in 0..UNITS {
+        let view = View::new(picture.clone(), topology.clone(), inputs.clone(), Moment(0));
+        view.get(&CONFIG_MAPS, &namespace(index), &name(index))?;
+        view.list(&CONFIG_MAPS, &Selection::namespace(&format!("own-{index}")).labelled("app=shop"))?;
+        wakes.set(&unit(index), &view.into_reads());
+    }
+    Ok(wakes)
+}

@@ -1,0 +1,107 @@
+//! What the same objects take in the kernel's cache and in a reflector's store, at rest and while they are listed again.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::runtime::reflector::store::{Writer, store};
+use kube::runtime::watcher::Event;
+use switchboard_kernel::cache::{Cache, Observed};
+
+use crate::process::{self, Failed, peak, reset_peak, resident};
+use crate::sample::{CONFIG_MAPS, OBJECTS, config_map, table};
+
+/// Which objects are others than before in the relistings that are measured: none, one in ten, all.
+const CHANGED_ONE_IN: [Option<usize>; 3] = [None, Some(10), Some(1)];
+
+/// What one of them took, in bytes. What the process took before it held anything is not in it.
+pub struct Taken {
+    pub json: u64,
+    steady: u64,
+    peaks: [u64; CHANGED_ONE_IN.len()],
+}
+
+impl Taken {
+    pub fn by(whose: &str) -> Result<Self, Failed> {
+        match process::numbers(&["memory", whose])?.as_slice() {
+            &[json, steady, nothing, some, all] => Ok(Self { json, steady, peaks: [nothing, some, all] }),
+            other => Err(format!("unexpected figures {other:?}").into()),
+        }
+    }
+
+    /// Of the bytes of the JSON.
+    pub fn steady(&self) -> f64 {
+        self.steady as f64 / self.json as f64
+    }
+
+    /// Of what it takes at rest.
+    pub fn relist(&self, which: usize) -> f64 {
+        self.peaks[which] as f64 / self.steady as f64
+    }
+}
+
+trait Holder {
+    /// Takes in a whole list, one object after the other as a watch brings them, and gives the bytes of it.
+    fn list(&mut self, revision: impl Fn(usize) -> u64) -> Result<u64, Failed>;
+}
+
+impl Holder for Cache {
+    fn list(&mut self, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
+        let (table, mut bytes) = (table(&CONFIG_MAPS), 0);
+        self.observe(&table, Observed::Begin)?;
+        for index in 0..OBJECTS {
+            let object = config_map(index, revision(index));
+            bytes += object.len() as u64;
+            self.observe(&table, Observed::Put(object))?;
+        }
+        let told = self.observe(&table, Observed::Synced { revision: u64::from(u32::MAX) })?;
+        drop(told);
+        Ok(bytes)
+    }
+}
+
+impl Holder for Writer<ConfigMap> {
+    fn list(&mut self, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
+        let mut bytes = 0;
+        self.apply_watcher_event(&Event::Init);
+        for index in 0..OBJECTS {
+            let object = config_map(index, revision(index));
+            bytes += object.len() as u64;
+            self.apply_watcher_event(&Event::InitApply(serde_json::from_slice(&object)?));
+        }
+        self.apply_watcher_event(&Event::InitDone);
+        Ok(bytes)
+    }
+}
+
+/// Prints what [`Taken::by`] reads.
+pub fn measure(whose: &str) -> Result<(), Failed> {
+    match whose {
+        "switchboard" => figures(&mut Cache::default()),
+        "reflector" => {
+            let (reader, mut writer) = store::<ConfigMap>();
+            figures(&mut writer)?;
+            assert_eq!(reader.len(), OBJECTS);
+            Ok(())
+        }
+        other => Err(format!("nobody is called {other}").into()),
+    }
+}
+
+fn figures(holder: &mut impl Holder) -> Result<(), Failed> {
+    let before = resident()?;
+    let json = holder.list(|_| 1)?;
+    print!("{json} {}", resident()? - before);
+    for (round, one_in) in CHANGED_ONE_IN.into_iter().enumerate() {
+        reset_peak()?;
+        let changed = |index: usize| one_in.is_some_and(|step| index.is_multiple_of(step));
+        // All that changed in an earlier round changes in a later one too.
+        holder.list(|index| if changed(index) { 2 + round as u64 } else { 1 + earlier(round, index) })?;
+        print!(" {}", peak()? - before);
+    }
+    println!();
+    Ok(())
+}
+
+/// What an object's revision has grown by in the rounds before.
+fn earlier(round: usize, index: usize) -> u64 {
+    let changed = |one_in: &Option<usize>| one_in.is_some_and(|step| index.is_multiple_of(step));
+    CHANGED_ONE_IN[..round].iter().rposition(changed).map_or(0, |last| last as u64 + 1)
+}

@@ -1,0 +1,38 @@
+//! This program again as a process of its own, and what the kernel says of its memory.
+
+use std::process::{Command, Stdio};
+
+pub type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+pub const MIB: f64 = (1 << 20) as f64;
+
+/// Runs this program with other arguments and gives the numbers it prints.
+pub fn numbers(arguments: &[&str]) -> Result<Vec<u64>, Failed> {
+    let mut child = Command::new(std::env::current_exe()?);
+    let output = child.args(arguments).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("measuring {} failed: {}", arguments.join(" "), output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
+}
+
+/// Bytes resident now.
+pub fn resident() -> Result<u64, Failed> {
+    status("VmRSS:")
+}
+
+/// The most bytes resident since the last [`reset_peak`].
+pub fn peak() -> Result<u64, Failed> {
+    status("VmHWM:")
+}
+
+pub fn reset_peak() -> Result<(), Failed> {
+    // proc(5): 5 resets the peak resident set size to the current one.
+    Ok(std::fs::write("/proc/self/clear_refs", "5")?)
+}
+
+fn status(field: &str) -> Result<u64, Failed> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).ok_or("no such field")?;
+    Ok(line.trim().trim_end_matches("kB").trim().parse::<u64>()? << 10)
+}
