@@ -36,7 +36,7 @@ record: real ## Record the answers of the real kube-apiserver into tests/conform
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache
+	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe
 
 fuzz: ## Fuzz every target for FUZZ_TIME seconds (nightly)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

@@ -8,6 +8,7 @@ mod listen;
 mod operators;
 mod place;
 mod plan;
+mod probe;
 mod progress;
 mod run;
 mod serve;
@@ -21,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes:
   0   done, or stopped by a signal; everything in order
-  1   could not start, or could not go on
+  1   could not start, or could not go on; `probe`: a fault was not borne
   2   `plan`: something would be written; `replay`: something else is decided now
   64  the command line or SWITCHBOARD_LOG is not understood
 
@@ -53,6 +54,8 @@ enum Command {
     Top(explain::Top),
     /// Decides again from what was read then, and says whether the same is decided.
     Replay(explain::Replay),
+    /// Tries an operator under crashes, stale views, missed events and lost answers, on a cluster of its own.
+    Probe(probe::Probe),
 }
 
 /// What is logged unless something else is asked for.
@@ -102,6 +105,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::WhyNot(why_not) => why_not.run().await.map(|()| ExitCode::SUCCESS),
         Command::Top(top) => top.run().await.map(|()| ExitCode::SUCCESS),
         Command::Replay(replay) => replay.run().await.map(differs),
+        Command::Probe(probe) => probe.run().await.map(|ok| if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
     }
 }
 

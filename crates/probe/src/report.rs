@@ -36,7 +36,7 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}\n  replay: {}", self.fault, self.what, self.replay)
+        writeln!(f, "{}: {}\n  replay: {}", self.fault, self.what, self.replay)
     }
 }
 
@@ -59,7 +59,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (runs, failed) = (self.runs, self.failures.len());
-        write!(f, "{}: {runs} runs, {failed} failed", self.operator)?;
-        self.failures.iter().try_for_each(|failure| write!(f, "\n{failure}"))
+        writeln!(f, "{}: {runs} runs, {failed} failed", self.operator)?;
+        self.failures.iter().try_for_each(|failure| failure.fmt(f))
     }
 }

@@ -4,6 +4,7 @@
 mod board;
 mod faults;
 mod kernel;
+mod probe;
 mod process;
 mod rogues;
 mod serve;
