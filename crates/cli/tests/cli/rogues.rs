@@ -40,7 +40,7 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
         ("rogue-hangs", "rogue-hangs do not come to an end"),
         ("rogue-floods", "floods: "),
         ("rogue-loops", "writes .data.count of configmaps/default/counter again and again"),
-        ("rogue-red", "rogue-red all fight over .data.colour of configmaps/default/flag"),
+        ("rogue-red", "fight over .data.colour of configmaps/default/flag"),
         ("rogue-blue", "fight over .data.colour of configmaps/default/flag"),
     ];
     for (rogue, reason) in reasons {
