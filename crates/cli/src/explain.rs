@@ -12,7 +12,7 @@ use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
 use switchboard_kernel::journal::Entry;
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_kernel::replay::{Replayed, replay};
-use switchboard_kernel::resource::ObjectKey;
+use switchboard_kernel::resource::{ObjectKey, TableKey};
 use switchboard_kernel::state::State;
 
 use crate::failure::Failure;
@@ -79,20 +79,37 @@ impl WhyObject {
                 State { now: now(), ..State::default() }
             }
         };
-        let target = Target { kind: self.object.0, namespace: self.namespace, name: self.object.1 };
+        let (kind, name) = self.object.clone();
+        let target = Target { kind, namespace: self.namespace.clone(), name };
         let entries: Vec<Entry> = journal.newest().collect();
-        let live = match key(&target, &entries) {
-            Some(key) => self
-                .state
-                .ask::<Option<Value>>("POST", "/api/v1/fields", serde_json::to_string(&key)?)
-                .await
-                .ok()
-                .flatten(),
-            None => None,
-        };
+        let live = self.live(&target, &entries, &state).await?;
         let report = explain::why(&target, self.field.as_ref(), &entries, journal.since(), &state, live.as_ref());
         print(&report, self.output)
     }
+
+    /// Who wrote the object, as it says itself; null when the kernel got no object.
+    async fn live(&self, target: &Target, entries: &[Entry], state: &State) -> Result<Option<Value>, Failure> {
+        let known = key(target, entries);
+        let certain = known.is_some() || target.namespace.is_some();
+        let Some(key) = known.or_else(|| watched(target, state)) else { return Ok(None) };
+        let body = serde_json::to_string(&key)?;
+        let Ok(answer) = self.state.ask::<Value>("POST", "/api/v1/fields", body).await else { return Ok(None) };
+        // An object that is not in a guessed namespace may be in another.
+        Ok(Some(answer).filter(|answer| certain || !answer.is_null()))
+    }
+}
+
+/// The namespace of who names none, as kubectl has it.
+const NAMESPACE: &str = "default";
+
+/// The object somebody means, when its kind is among the watched ones.
+fn watched(target: &Target, state: &State) -> Option<ObjectKey> {
+    let key = |table: &TableKey| {
+        let namespace = target.namespace.as_deref().unwrap_or(NAMESPACE);
+        let namespace = if table.resource.namespaced { namespace } else { "" };
+        ObjectKey { table: table.clone(), namespace: namespace.into(), name: target.name.as_str().into() }
+    };
+    state.tables.iter().map(|table| key(&table.table)).find(|key| target.is(key))
 }
 
 /// The object somebody means, among those that were written or read.

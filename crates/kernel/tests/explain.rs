@@ -26,6 +26,9 @@ enum Question {
         since: Option<Moment>,
         state: State,
         live: Option<Value>,
+        /// The kernel looked, and got no object.
+        #[serde(default)]
+        gone: bool,
     },
     WhyNot {
         operator: String,
@@ -47,8 +50,9 @@ enum Question {
 
 fn answer(question: Question) -> (String, String) {
     match question {
-        Question::Why { target, field, entries, since, state, live } => {
+        Question::Why { target, field, entries, since, state, live, gone } => {
             let field = field.map(|field| field.parse().unwrap());
+            let live = live.or(gone.then_some(Value::Null));
             both(&why(&target, field.as_ref(), &entries, since, &state, live.as_ref()))
         }
         Question::WhyNot { operator, unit, state } => both(&why_not(&operator, unit.as_deref(), &state)),
@@ -88,8 +92,11 @@ fn answers_are_as_recorded() {
         let is_why = matches!(question, Question::Why { .. });
         let (text, json) = answer(question);
         assert!(text.lines().all(|line| line == line.trim_end()), "{}: trailing blanks", case.display());
-        if is_why && text.contains("  because ") {
-            assert!(text.lines().take(5).any(|line| line.starts_with("  because ")), "{}", case.display());
+        for label in ["  because ", "  tried ", "  found ", "  awaited "] {
+            if is_why && text.lines().any(|line| line.starts_with(label)) {
+                let early = text.lines().take(5).any(|line| line.starts_with(label));
+                assert!(early, "{}: {label} comes too late in\n{text}", case.display());
+            }
         }
         check(&case.join("expected.txt"), &text);
         check(&case.join("expected.json"), &json);

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
 
 use crate::board::{Board, NOBODY, ask, eventually, masked};
 use crate::process::{run, said, switchboard};
@@ -96,6 +97,60 @@ async fn why_tells_of_what_no_operator_wrote_and_what_is_awaited() {
     assert!(first.starts_with("configmap/ada was written by no operator here"), "{told}");
     let awaited = "  awaited  greeter default/ada Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)";
     assert!(told.lines().take(5).any(|line| line == awaited), "{told}");
+}
+
+/// The first line of `why` of the greeting.
+fn first(board: &Board, more: &[&str]) -> String {
+    let told = masked(&board.ask(&[&["why", "configmap/ada-greeting"], more].concat()));
+    told.lines().next().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn why_names_who_took_a_field_from_the_operator_and_tells_when_the_object_is_gone() {
+    let board = greeted().await;
+    let maps = board.maps().await;
+    let mine = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ada-greeting"}, "data": {"text": "Mine!"}
+    });
+    maps.patch("ada-greeting", &PatchParams::apply("me").force(), &Patch::Apply(mine)).await.unwrap();
+    assert_eq!(
+        first(&board, &["--field", ".data.text"]),
+        ".data.text of configmaps/default/ada-greeting was last changed by me (Apply, TIME), which is no operator here; before that by greeter default/ada, SPAN ago (TIME)"
+    );
+    // Times of the API server have whole seconds: within one of them nobody is the later.
+    eventually("a later write", || async {
+        let tick = json!({"metadata": {"annotations": {"at": format!("{:?}", std::time::Instant::now())}}});
+        let params = PatchParams { field_manager: Some("kubectl-patch".to_string()), ..PatchParams::default() };
+        maps.patch("ada-greeting", &params, &Patch::Merge(tick)).await.unwrap();
+        let line = first(&board, &[]);
+        line.starts_with("configmaps/default/ada-greeting was last written by kubectl-patch (Update, TIME), which is no operator here; before that by greeter default/ada,").then_some(())
+    })
+    .await;
+
+    maps.delete("ada-greeting", &DeleteParams::default()).await.unwrap();
+    let gone = "configmaps/default/ada-greeting is not there now, or cannot be read; it was last written by greeter default/ada, SPAN ago (TIME)";
+    assert_eq!(first(&board, &[]), gone);
+
+    let Board { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let unasked = masked(&ask(&folder.path().join("state"), &["why", "configmap/ada-greeting"]));
+    assert!(unasked.starts_with("configmaps/default/ada-greeting was last written by greeter"), "{unasked}");
+}
+
+#[tokio::test]
+async fn why_asks_for_objects_of_watched_kinds_that_nobody_here_read() {
+    let board = greeted().await;
+    let other = json!({"metadata": {"name": "other"}, "data": {"a": "b"}});
+    let params = PostParams { field_manager: Some("somebody".to_string()), ..PostParams::default() };
+    board.maps().await.create(&params, &serde_json::from_value(other).unwrap()).await.unwrap();
+    let told = masked(&board.ask(&["why", "cm/other"]));
+    assert!(
+        told.starts_with("cm/other was written by no operator here; `somebody` wrote it last, at TIME\n"),
+        "{told}"
+    );
+    assert!(told.ends_with("  owned by somebody (Update, TIME)\n"), "{told}");
+    let absent = masked(&board.ask(&["why", "cm/absent", "-n", "default"]));
+    assert!(absent.starts_with("cm/default/absent is not there now, or cannot be read;"), "{absent}");
 }
 
 #[tokio::test]

@@ -1,9 +1,17 @@
 //! Who owns what, as the object itself says.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FieldPath;
+use crate::decision::{Decision, Write};
+use crate::moment::Moment;
+use crate::plan::Act;
+use crate::state::State;
+
+use super::{FieldPath, words};
 
 /// A field manager of the object as it is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +23,76 @@ pub struct Manager {
     /// When it last wrote, in the API server's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
+    /// The part it wrote through, such as `status`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subresource: Option<String>,
+}
+
+/// `kubectl-patch (Update, 2026-01-01T00:00:00Z)`.
+impl fmt::Display for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}", self.name, self.operation)?;
+        if let Some(part) = &self.subresource {
+            write!(f, " of {part}")?;
+        }
+        if let Some(time) = &self.time {
+            write!(f, ", {time}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl Manager {
+    fn seconds(&self) -> Option<i64> {
+        Some(self.time.as_ref()?.parse::<jiff::Timestamp>().ok()?.as_second())
+    }
+}
+
+/// The last write of an operator here, to hold a live object's managers against.
+pub(super) struct Own {
+    /// The name it wrote under.
+    manager: String,
+    /// When it was decided.
+    at: Moment,
+    /// Whether it took the object away.
+    deleted: bool,
+    /// Every name that operators here write under.
+    names: BTreeSet<String>,
+}
+
+impl Own {
+    pub(super) fn of(decision: &Decision, write: &Write, decisions: &[&Decision], state: &State) -> Self {
+        let under = |decision: &Decision, write: &Write| {
+            write.mutation.field_manager.clone().unwrap_or_else(|| decision.unit.operator.to_string())
+        };
+        let wrote = decisions.iter().flat_map(|d| words::writes(d).iter().map(move |w| under(d, w)));
+        Self {
+            manager: under(decision, write),
+            at: decision.started,
+            deleted: matches!(write.mutation.act, Act::Delete { .. }),
+            names: wrote.chain(state.operators.iter().map(|operator| operator.name.clone())).collect(),
+        }
+    }
+}
+
+/// Who is no operator here and wrote the object, or the field, after that write.
+pub(super) fn later(live: &Value, field: Option<&FieldPath>, own: &Own) -> Option<Manager> {
+    let all = managers(live, field);
+    // Controllers report in the status all the time; that makes nobody the writer of the rest.
+    let counts = |one: &&Manager| field.is_some() || one.subresource.as_deref() != Some("status");
+    let newest = all.iter().filter(counts).find(|one| !own.names.contains(&one.name))?;
+    let mine = all.iter().filter(counts).find(|one| one.name == own.manager);
+    let decided = own.at.timestamp().as_second();
+    let after = match mine {
+        // Who writes another value takes the field from its owner: to own it together is to agree.
+        Some(_) if field.is_some() => false,
+        // Both times are the API server's.
+        Some(mine) => newest.seconds() > mine.seconds(),
+        None if own.deleted => newest.seconds().is_some_and(|time| time > decided),
+        // What was written is owned until somebody takes it; times have whole seconds.
+        None => newest.seconds().is_none_or(|time| time >= decided),
+    };
+    after.then(|| newest.clone())
 }
 
 /// The managers of a live object, newest first; of one field when given.
@@ -26,6 +104,7 @@ pub(super) fn managers(live: &Value, field: Option<&FieldPath>) -> Vec<Manager> 
         name: text(&entry["manager"]).unwrap_or_else(|| "unknown".to_string()),
         operation: text(&entry["operation"]).unwrap_or_default(),
         time: text(&entry["time"]),
+        subresource: text(&entry["subresource"]).filter(|part| !part.is_empty()),
     };
     let mut found: Vec<Manager> = own.map(manager).collect();
     found.sort_by(|a, b| b.time.cmp(&a.time));

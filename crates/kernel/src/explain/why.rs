@@ -31,7 +31,13 @@ pub struct Why {
     pub now: Moment,
     /// Since when the journal reaches back; absent when it is empty.
     pub since: Option<Moment>,
-    /// Who wrote it last.
+    /// Whether it is there now; absent when nobody could be asked. False also when the kernel could not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub there: Option<bool>,
+    /// Who wrote it after the operators here did, as the live object says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwritten: Option<Manager>,
+    /// Which operator here wrote it last.
     pub written: Option<Written>,
     /// What caused that, the nearest first: decisions that wrote what the one before them read.
     pub chain: Vec<Link>,
@@ -117,7 +123,7 @@ pub struct Awaited {
 }
 
 /// Explains an object, or one field of it. `entries` are newest first; `live` is the object as it is now, with its
-/// `managedFields`.
+/// `managedFields`, null when the kernel looked and got none, and absent when no kernel could be asked.
 pub fn why(
     target: &Target,
     field: Option<&FieldPath>,
@@ -136,6 +142,10 @@ pub fn why(
         field: field.map(ToString::to_string),
         now: state.now,
         since,
+        there: live.map(|live| !live.is_null()),
+        overwritten: live.zip(found).and_then(|(live, (decision, write))| {
+            managers::later(live, field, &managers::Own::of(decision, write, &decisions, state))
+        }),
         chain: written.as_ref().map(|w| chain(&w.causes, &decisions)).unwrap_or_default(),
         tried: tried(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
         awaited: awaited(target, found.map(|(decision, _)| decision), &decisions, state),

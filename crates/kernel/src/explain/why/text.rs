@@ -1,9 +1,10 @@
-//! `why` for people. The cause stands within the first five lines.
+//! `why` for people. The cause stands within the first five lines: who, because of what, and one line each of what was
+//! tried, found and awaited. All else stands below.
 
 use std::fmt;
 
 use super::super::{times, words};
-use super::Why;
+use super::{Why, Written};
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -13,36 +14,73 @@ impl fmt::Display for Why {
         };
         let mut out = String::new();
         match &self.written {
-            Some(_) => self.known(&subject, &mut out),
-            None => self.unknown(&subject, &mut out),
+            Some(written) => {
+                out.push_str(&format!("{subject} {}\n", self.writer(written)));
+                words::column(&mut out, "because", &[words::causes(&written.causes)]);
+            }
+            None => out.push_str(&format!("{subject} {}\n", self.nobody())),
         }
         if let Some(tried) = &self.tried {
             let when = times::when(self.now, tried.at);
             let line = format!("{} in decision {}, {when}: {}", tried.unit, tried.decision, tried.result);
             words::column(&mut out, "tried", &[line]);
         }
-        let awaited = self
-            .awaited
-            .iter()
-            .map(|one| format!("{} {}: {}, since {}", one.by, one.word, one.reason, times::when(self.now, one.since)));
-        words::column(&mut out, "awaited", &awaited.collect::<Vec<_>>());
-        words::column(&mut out, "found", &self.findings);
-        words::column(&mut out, "owned by", &self.owners());
+        let awaited = self.awaits();
+        let (found, more_found) = self.findings.split_at(self.findings.len().min(1));
+        let (awaited, more_awaited) = awaited.split_at(awaited.len().min(1));
+        words::column(&mut out, "found", found);
+        words::column(&mut out, "awaited", awaited);
+        match &self.written {
+            Some(written) => self.course(written, &mut out),
+            None => words::column(&mut out, "journal", &[self.reach()]),
+        }
+        words::column(&mut out, "found", more_found);
+        words::column(&mut out, "awaited", more_awaited);
+        words::column(&mut out, "owned by", &self.managers.iter().map(ToString::to_string).collect::<Vec<_>>());
         f.write_str(&out)
     }
 }
 
 impl Why {
-    fn known(&self, subject: &str, out: &mut String) {
-        let Some(written) = &self.written else { return };
-        let when = times::when(self.now, written.at);
-        let verb = match &self.field {
-            Some(_) => "was last changed by",
-            None if written.write.starts_with("delete ") => "was deleted by",
-            None => "was last written by",
-        };
-        out.push_str(&format!("{subject} {verb} {}, {when}\n", written.unit));
-        words::column(out, "because", &[words::causes(&written.causes)]);
+    /// Who wrote it last; an operator last, so that the cause below is its cause.
+    fn writer(&self, written: &Written) -> String {
+        let by = format!("by {}, {}", written.unit, times::when(self.now, written.at));
+        let deleted = written.write.starts_with("delete ");
+        let verb = if self.field.is_some() { "changed" } else { "written" };
+        match (&self.overwritten, self.there) {
+            (Some(manager), _) if deleted => {
+                format!("was last {verb} by {manager}, which is no operator here; before that it was deleted {by}")
+            }
+            (Some(manager), _) => {
+                format!("was last {verb} by {manager}, which is no operator here; before that {by}")
+            }
+            (None, _) if deleted && self.field.is_none() => format!("was deleted {by}"),
+            (None, Some(false)) => format!("is not there now, or cannot be read; it was last {verb} {by}"),
+            (None, _) => format!("was last {verb} {by}"),
+        }
+    }
+
+    fn nobody(&self) -> String {
+        match self.managers.first() {
+            Some(manager) => {
+                let time = manager.time.as_ref().map(|time| format!(", at {time}")).unwrap_or_default();
+                format!("was written by no operator here; `{}` wrote it last{time}", manager.name)
+            }
+            None if self.there == Some(false) => {
+                "is not there now, or cannot be read; it was written by no operator here".to_string()
+            }
+            None => "was written by no operator here".to_string(),
+        }
+    }
+
+    fn awaits(&self) -> Vec<String> {
+        let since = |since| times::when(self.now, since);
+        let lines = self.awaited.iter();
+        lines.map(|one| format!("{} {}: {}, since {}", one.by, one.word, one.reason, since(one.since))).collect()
+    }
+
+    /// What was done, from what, and what led to it.
+    fn course(&self, written: &Written, out: &mut String) {
         let links = self.chain.iter().map(|link| {
             let because = words::causes(&link.causes);
             format!("{} was written by {} in decision {}, because {because}", link.object, link.unit, link.decision)
@@ -57,29 +95,10 @@ impl Why {
         words::column(out, "from", &written.reads);
     }
 
-    fn unknown(&self, subject: &str, out: &mut String) {
-        match self.managers.first() {
-            Some(manager) => {
-                let time = manager.time.as_ref().map(|time| format!(", at {time}")).unwrap_or_default();
-                out.push_str(&format!(
-                    "{subject} was written by no operator here; `{}` wrote it last{time}\n",
-                    manager.name
-                ));
-            }
-            None => out.push_str(&format!("{subject} was written by no operator here\n")),
-        }
-        let reach = match self.since {
+    fn reach(&self) -> String {
+        match self.since {
             Some(since) => format!("reaches back to {since}, {} ago", times::span(self.now.since(since))),
             None => "is empty".to_string(),
-        };
-        words::column(out, "journal", &[reach]);
-    }
-
-    fn owners(&self) -> Vec<String> {
-        let one = |manager: &super::Manager| {
-            let time = manager.time.as_ref().map(|time| format!(", {time}")).unwrap_or_default();
-            format!("{} ({}{time})", manager.name, manager.operation)
-        };
-        self.managers.iter().map(one).collect()
+        }
     }
 }
