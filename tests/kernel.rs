@@ -197,6 +197,7 @@ async fn counts(client: Client) {
     })
     .await;
     let whose = "system:serviceaccount:default:counter";
+    assert!(refused.failures > 0, "a write that fails is a run that fails");
     assert!(refused.reason.contains(whose) && refused.reason.contains("forbidden"), "{}", refused.reason);
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
         "metadata": {"name": "counter"},
@@ -235,6 +236,65 @@ async fn a_dry_run_writes_nothing_and_tells_what_it_would() {
         closed.iter().flat_map(|one| &one.carried).map(|one| one.write.mutation.to_string()).collect();
     assert_eq!(wanted, ["apply configmaps/pretend/ada-greeting"]);
     assert!(get(&client, &format!("{maps}/ada-greeting")).await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_object_of_a_burst_is_lost() {
+    const MANY: usize = 1500;
+    let client = Cluster::ephemeral().await.client();
+    let maps = namespace(&client, "burst").await;
+    for number in 0..MANY {
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{number}")}});
+        send(&client, "POST", &maps, body).await.unwrap();
+    }
+    let all = async || get(&client, "/api/v1/configmaps").await.unwrap()["items"].as_array().unwrap().len();
+    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::in_memory(Bounds::default()));
+    let cached = async || {
+        let state = kernel.handle.state().await.unwrap();
+        state.tables.iter().find(|table| table.known).map(|table| table.objects)
+    };
+    let first = eventually("the kind is known", cached).await;
+    assert_eq!(first, all().await);
+    send(&client, "DELETE", &maps, Value::Null).await.unwrap();
+    eventually("all that went is gone", async || (cached().await? == all().await).then_some(())).await;
+    kernel.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_that_change_nothing_cost_no_budget() {
+    const GUESTS: usize = 12;
+    let client = Cluster::ephemeral().await.client();
+    let maps = namespace(&client, "budget").await;
+    send(&client, "POST", &maps, words("Good day")).await.unwrap();
+    for number in 0..GUESTS {
+        send(&client, "POST", &maps, guest(&format!("g{number}"))).await.unwrap();
+    }
+    let settle = async |limits: Limits, runs: u64| {
+        let settings = settings(&client, Journal::in_memory(Bounds::default()));
+        let (host, handle) = Host::new(settings, vec![(Arc::new(Greeter), limits)]);
+        let kernel = Kernel { handle, host: tokio::spawn(host.run()) };
+        eventually("all have run", async || (kernel.operator("greeter").await.runs >= runs).then_some(())).await;
+        kernel
+    };
+    settle(Limits::none(), GUESTS as u64).await.stop().await;
+    let tight = Limits { writes_per_second: 2, writes_per_minute: 2, max_concurrent: 1, ..Limits::none() };
+    let kernel = settle(tight, GUESTS as u64).await;
+    assert_eq!(kernel.operator("greeter").await.writes, 0);
+    kernel.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_not_selected_any_more_is_no_unit() {
+    let client = Cluster::ephemeral().await.client();
+    let maps = namespace(&client, "label").await;
+    send(&client, "POST", &maps, words("Good day")).await.unwrap();
+    send(&client, "POST", &maps, guest("ada")).await.unwrap();
+    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::in_memory(Bounds::default()));
+    eventually("greeted", async || text(&client, &format!("{maps}/ada-greeting")).await).await;
+    let bare = json!({"metadata": {"labels": {"greeter.example.com/greet": null}}});
+    send(&client, "PATCH", &format!("{maps}/ada"), bare).await.unwrap();
+    eventually("nobody is left", async || (kernel.operator("greeter").await.units_total == 0).then_some(())).await;
+    kernel.stop().await;
 }
 
 /// Asks the outside for the weather, and counts how often.

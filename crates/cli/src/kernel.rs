@@ -23,6 +23,9 @@ const JOURNAL: &str = "journal";
 /// The state directory in a data directory.
 pub const KERNEL: &str = "kernel";
 
+/// How long a running kernel may take to answer.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// Where the kernel keeps its state.
 #[derive(Args, Clone, Default)]
 pub struct StateDir {
@@ -88,30 +91,35 @@ impl StateDir {
         self.ask("GET", "/api/v1/state", String::new()).await
     }
 
-    /// Asks the kernel that runs there.
+    /// Asks the kernel that runs there, for no longer than it may take.
     pub async fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: String) -> Result<T, Failure> {
         let dir = self.path()?;
-        let stream = tokio::net::UnixStream::connect(dir.join(SOCKET)).await;
-        let stream = stream.map_err(|_| KernelError::NotRunning(dir.clone()))?;
-        let odd = |error: String| KernelError::Answer(dir.clone(), error);
-        let io = hyper_util::rt::TokioIo::new(stream);
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(io).await.map_err(|e| odd(e.to_string()))?;
-        tokio::spawn(connection);
-        let request = http::Request::builder()
-            .method(method)
-            .uri(path)
-            .header("Host", "kernel")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|e| odd(e.to_string()))?;
-        let response = sender.send_request(request).await.map_err(|e| odd(e.to_string()))?;
-        let status = response.status();
-        let bytes = response.into_body().collect().await.map_err(|e| odd(e.to_string()))?.to_bytes();
-        if !status.is_success() {
-            return Err(odd(String::from_utf8_lossy(&bytes).into_owned()).into());
-        }
-        Ok(serde_json::from_slice(&bytes).map_err(|e| odd(e.to_string()))?)
+        let asked = tokio::time::timeout(PATIENCE, exchange(&dir, method, path, body)).await;
+        asked.unwrap_or_else(|_| Err(KernelError::Answer(dir, format!("no answer within {PATIENCE:?}")).into()))
     }
+}
+
+async fn exchange<T: DeserializeOwned>(dir: &Path, method: &str, path: &str, body: String) -> Result<T, Failure> {
+    let dir = dir.to_path_buf();
+    let stream = tokio::net::UnixStream::connect(dir.join(SOCKET)).await;
+    let stream = stream.map_err(|_| KernelError::NotRunning(dir.clone()))?;
+    let odd = |error: String| KernelError::Answer(dir.clone(), error);
+    let io = hyper_util::rt::TokioIo::new(stream);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(|e| odd(e.to_string()))?;
+    tokio::spawn(connection);
+    let request = http::Request::builder()
+        .method(method)
+        .uri(path)
+        .header("Host", "kernel")
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|e| odd(e.to_string()))?;
+    let response = sender.send_request(request).await.map_err(|e| odd(e.to_string()))?;
+    let status = response.status();
+    let bytes = response.into_body().collect().await.map_err(|e| odd(e.to_string()))?.to_bytes();
+    if !status.is_success() {
+        return Err(odd(String::from_utf8_lossy(&bytes).into_owned()).into());
+    }
+    Ok(serde_json::from_slice(&bytes).map_err(|e| odd(e.to_string()))?)
 }
 
 /// Makes a state directory that only its owner reads.

@@ -16,6 +16,9 @@ use crate::explain::{Form, print};
 use crate::failure::Failure;
 use crate::{kernel, run};
 
+/// A day: who waits longer does not look.
+const MAX_TIMEOUT: u64 = 24 * 60 * 60;
+
 /// Shows what the operators would write now, against the clusters.
 #[derive(Args)]
 pub struct Plan {
@@ -26,12 +29,17 @@ pub struct Plan {
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
     /// How long everything may take to be read and decided
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=MAX_TIMEOUT))]
     timeout: u64,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
 }
+
+/// Nothing is planned, but not because nothing is to be done.
+#[derive(Debug, thiserror::Error)]
+#[error("could not plan {0} of the units, so it is not known whether something would be written")]
+struct Undecided(usize);
 
 impl Plan {
     /// Prints the report. True when something would be written.
@@ -66,6 +74,9 @@ impl Plan {
         let closed = host.once(Duration::from_secs(self.timeout)).await?;
         let report = report(&closed);
         print(&report, self.output)?;
+        if !report.changes() && !report.undecided.is_empty() {
+            return Err(Undecided(report.undecided.len()).into());
+        }
         Ok(report.changes())
     }
 }

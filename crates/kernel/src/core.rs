@@ -11,6 +11,7 @@ mod caught;
 mod echo;
 mod roster;
 mod run;
+mod secrecy;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -176,18 +176,21 @@ impl Host {
     }
 
     fn observe(&mut self, first: (TableKey, Told)) {
-        let mut next = Some(first);
-        for _ in 0..OBSERVATIONS_AT_ONCE {
-            let Some((table, told)) = next else { break };
-            match told {
-                Told::Observed(event) => {
-                    if let Err(error) = self.core.observe(self.clock.now(), &table, event) {
-                        tracing::warn!(%error, table = %table.resource, "an observation was dropped");
-                    }
+        self.hear(first);
+        for _ in 1..OBSERVATIONS_AT_ONCE {
+            let Ok(next) = self.seen.try_recv() else { break };
+            self.hear(next);
+        }
+    }
+
+    fn hear(&mut self, (table, told): (TableKey, Told)) {
+        match told {
+            Told::Observed(event) => {
+                if let Err(error) = self.core.observe(self.clock.now(), &table, event) {
+                    tracing::warn!(%error, table = %table.resource, "an observation was dropped");
                 }
-                Told::Lost { message } => self.lost(&table, message),
             }
-            next = self.seen.try_recv().ok();
+            Told::Lost { message } => self.lost(&table, message),
         }
     }
 

@@ -234,6 +234,14 @@ impl Scheduler {
         granted
     }
 
+    /// So many of the writes that were granted changed nothing, or were not tried: they are the operator's again. The
+    /// requests stay spent.
+    pub fn refund(&mut self, name: &OperatorName, count: usize) {
+        if let Some(line) = self.operators.get_mut(name) {
+            line.refund(count);
+        }
+    }
+
     /// Why a unit does not run right now.
     pub fn wait(&self, now: Moment, unit: &UnitId) -> Wait {
         let Some(line) = self.operators.get(&unit.operator) else { return Wait::NothingChanged };

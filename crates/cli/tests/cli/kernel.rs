@@ -312,6 +312,15 @@ apply configmaps/default/ada-greeting by greeter default/ada
     assert!(said(&unknown).ends_with("\nhint: it hosts greeter\n"), "{}", said(&unknown));
 }
 
+#[tokio::test]
+async fn plan_does_not_say_nothing_when_it_cannot_tell() {
+    let board = Board::up(NOBODY);
+    let config = board.outside("operators: {rogue-panics: }\n");
+    let output = run(&["plan", "--config", config.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("could not plan 1 of the units"), "{}", said(&output));
+}
+
 #[test]
 fn a_bad_configuration_is_refused_with_line_and_hint_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
@@ -415,6 +424,7 @@ fn what_is_not_understood_is_a_usage_error() {
         &["replay", "x"],
         &["top", "more"],
         &["plan", "--timeout", "0"],
+        &["plan", "--timeout", "18446744073709551615"],
         &["run", "--nonsense"],
     ] {
         let output = run(arguments);

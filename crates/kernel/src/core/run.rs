@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Core;
 use super::caught::decide_caught;
 use super::echo::Echo;
+use super::secrecy::without_secrets;
 use crate::applier::Carried;
 use crate::arbiter::Judging;
 use crate::cache::Snapshot;
@@ -17,7 +18,6 @@ use crate::moment::Moment;
 use crate::operator::{Declared, Operator, ServiceAccount, Stop, UnitId, Units};
 use crate::place::Topology;
 use crate::plan::{Act, Plan, Standing};
-use crate::redact::Secrets;
 use crate::resource::{ObjectKey, TableKey};
 use crate::scheduler::{Ended, Started};
 use crate::state::{Finding, Word};
@@ -76,6 +76,8 @@ struct Pending {
     reads: Reads,
     refused: Vec<Write>,
     held: Vec<Write>,
+    /// Writes the budget was charged for.
+    granted: usize,
     standing: Standing,
     again: Option<Duration>,
     decide_us: u64,
@@ -163,9 +165,17 @@ impl Core {
         let mut writes = judged.writes;
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
         let allowed = self.scheduler.spend(now, &unit.operator, wanted);
+        let granted = allowed.min(wanted);
         let held = hold_back(&mut writes, allowed);
-        let pending =
-            Pending { reads, refused: judged.refused, held, standing: plan.standing, again: plan.again, decide_us };
+        let pending = Pending {
+            reads,
+            refused: judged.refused,
+            held,
+            granted,
+            standing: plan.standing,
+            again: plan.again,
+            decide_us,
+        };
         self.running.get_mut(unit)?.answered = Some(pending);
         if writes.is_empty() {
             return self.carried(now, unit, id, Vec::new(), 0).map(|closed| Judgement::Over(Box::new(closed)));
@@ -209,6 +219,7 @@ impl Core {
         let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
         let pending = running.answered.take()?;
         let findings = self.note_writes(now, unit, &pending.reads, &carried);
+        self.settle_account(unit, pending.granted, &carried);
         let mut writes: Vec<Write> = carried.iter().map(|carried| carried.write.clone()).collect();
         let held = pending.held.len();
         writes.extend(pending.held);
@@ -224,6 +235,17 @@ impl Core {
             self.arbiter.forget(unit);
         }
         Some(Closed { carried, ..closed })
+    }
+
+    /// Only what changed something is paid for, and a write that fails is a run that fails.
+    fn settle_account(&mut self, unit: &UnitId, granted: usize, carried: &[Carried]) {
+        let count = |is: fn(&WriteResult) -> bool| carried.iter().filter(|one| is(&one.write.result)).count();
+        let written = count(|result| matches!(result, WriteResult::Written { .. }));
+        let failed = count(|result| matches!(result, WriteResult::Failed { .. }));
+        self.scheduler.refund(&unit.operator, granted.saturating_sub(written));
+        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
+            hosted.account.failures += u64::from(failed > 0);
+        }
     }
 
     fn note_writes(&mut self, now: Moment, unit: &UnitId, reads: &Reads, carried: &[Carried]) -> Vec<Finding> {
@@ -326,45 +348,6 @@ impl Core {
     }
 }
 
-/// What an operator says of itself is shown to people, whatever it has read.
-fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: &dyn Picture) -> Result<Plan, Stop> {
-    let secrets = secrets_read(reads, picture);
-    if secrets.is_empty() {
-        return plan;
-    }
-    match plan {
-        Ok(plan) => {
-            let standing = match plan.standing {
-                Standing::Ready => Standing::Ready,
-                Standing::Waiting(on) => Standing::Waiting(secrets.scrub(&on)),
-                Standing::Blocked(needs) => Standing::Blocked(secrets.scrub(&needs)),
-            };
-            Ok(Plan { standing, ..plan })
-        }
-        Err(Stop::Failed(message)) => Err(Stop::Failed(secrets.scrub(&message))),
-        parked => parked,
-    }
-}
-
-fn secrets_read(reads: &Reads, picture: &dyn Picture) -> Secrets {
-    let is_secret = |table: &TableKey| table.resource.group.is_empty() && table.resource.kind == "Secret";
-    let mut secrets = Secrets::default();
-    let gets = reads.gets.keys().filter(|key| is_secret(&key.table)).cloned();
-    let lists = reads.lists.iter().filter(|(query, _)| is_secret(&query.table)).flat_map(|(query, listed)| {
-        listed.iter().map(|one| ObjectKey {
-            table: query.table.clone(),
-            namespace: one.namespace.clone(),
-            name: one.name.clone(),
-        })
-    });
-    for key in gets.chain(lists) {
-        if let Some(object) = picture.get(&key).flatten() {
-            secrets.learn(&object.value());
-        }
-    }
-    secrets
-}
-
 fn hold_back(writes: &mut Vec<Write>, allowed: usize) -> Vec<Write> {
     let mut left = allowed;
     let cut = writes.iter().position(|write| {
@@ -379,7 +362,7 @@ fn hold_back(writes: &mut Vec<Write>, allowed: usize) -> Vec<Write> {
 }
 
 fn ended_gone(ended: &Ended, writes: &[Write]) -> bool {
-    matches!(ended, Ended::Done { again: None }) && writes.is_empty()
+    matches!(ended, Ended::Done { .. }) && writes.iter().all(|write| write.result == WriteResult::Unchanged)
 }
 
 fn waits_for(missing: &[TableKey]) -> String {

@@ -192,6 +192,16 @@ impl Core {
                 (unit.word, if unit.reason.is_empty() { String::new() } else { format!("{whose}{}", unit.reason) })
             },
         );
+        // What it reads is not as it is: being Ready would be a guess.
+        let blind =
+            tables.iter().find(|one| one.known && one.readers.contains(name) && self.lost.contains_key(&one.table));
+        let (word, reason) = match blind.filter(|_| word <= Word::Waiting) {
+            Some(TableState { table, .. }) => {
+                let why = self.lost.get(table).map(String::as_str).unwrap_or_default();
+                (Word::Waiting, format!("{} of cluster {} cannot be watched: {why}", table.resource, table.cluster))
+            }
+            None => (word, reason),
+        };
         units.retain(|unit| unit.word != Word::Ready || unit.wait != Wait::NothingChanged);
         units.truncate(MAX_UNITS_SHOWN);
         let share = |table: &TableState| table.bytes / table.readers.len().max(1) as u64;

@@ -338,3 +338,21 @@ fn a_kind_nobody_reads_any_more_is_let_go_after_a_while() {
     let gone = core.poll(Moment(2 + UNREAD_GRACE_MS));
     assert!(matches!(gone.as_slice(), [Order::Unwatch(_)]));
 }
+
+#[test]
+fn an_operator_whose_watch_is_lost_is_not_said_to_be_ready() {
+    let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    over(decide(&mut core, 1, &run));
+    assert_eq!(core.state(Moment(1)).operators[0].word, Word::Ready);
+    core.lost(&table(&CONFIG_MAPS), "nobody answers".into());
+    let operator = core.state(Moment(2)).operators.remove(0);
+    let reason = "configmaps of cluster main cannot be watched: nobody answers";
+    assert_eq!((operator.word, operator.reason.as_str()), (Word::Waiting, reason));
+    core.observe(Moment(3), &table(&CONFIG_MAPS), Observed::Progress { revision: 11 }).unwrap();
+    assert_eq!(core.state(Moment(3)).operators[0].word, Word::Ready);
+}

@@ -113,6 +113,11 @@ impl Line {
         self.minute.spend(now, count);
     }
 
+    pub(super) fn refund(&mut self, count: usize) {
+        self.second.refund(count);
+        self.minute.refund(count);
+    }
+
     /// From when on there is a write for each run under way and one more.
     pub(super) fn affords(&self) -> Option<Moment> {
         let wanted = self.running + 1;

@@ -30,6 +30,15 @@ impl Window {
         limit.saturating_sub(used)
     }
 
+    /// Takes back what was spent last.
+    pub(super) fn refund(&mut self, mut count: usize) {
+        for (_, spent) in self.spent.iter_mut().rev() {
+            let back = count.min(*spent);
+            *spent -= back;
+            count -= back;
+        }
+    }
+
     pub(super) fn spend(&mut self, now: Moment, count: usize) {
         while self.spent.front().is_some_and(|(end, _)| end.after(self.length) <= now) {
             self.spent.pop_front();

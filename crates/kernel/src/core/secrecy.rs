@@ -1,0 +1,46 @@
+//! No value of a Secret in what an operator says.
+
+use crate::operator::Stop;
+use crate::plan::{Plan, Standing};
+use crate::redact::Secrets;
+use crate::resource::{ObjectKey, TableKey};
+use crate::view::{Picture, Reads};
+
+/// What an operator says of itself is shown to people, whatever it has read.
+pub(super) fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: &dyn Picture) -> Result<Plan, Stop> {
+    let secrets = secrets_read(reads, picture);
+    if secrets.is_empty() {
+        return plan;
+    }
+    match plan {
+        Ok(plan) => {
+            let standing = match plan.standing {
+                Standing::Ready => Standing::Ready,
+                Standing::Waiting(on) => Standing::Waiting(secrets.scrub(&on)),
+                Standing::Blocked(needs) => Standing::Blocked(secrets.scrub(&needs)),
+            };
+            Ok(Plan { standing, ..plan })
+        }
+        Err(Stop::Failed(message)) => Err(Stop::Failed(secrets.scrub(&message))),
+        parked => parked,
+    }
+}
+
+fn secrets_read(reads: &Reads, picture: &dyn Picture) -> Secrets {
+    let is_secret = |table: &TableKey| table.resource.group.is_empty() && table.resource.kind == "Secret";
+    let mut secrets = Secrets::default();
+    let gets = reads.gets.keys().filter(|key| is_secret(&key.table)).cloned();
+    let lists = reads.lists.iter().filter(|(query, _)| is_secret(&query.table)).flat_map(|(query, listed)| {
+        listed.iter().map(|one| ObjectKey {
+            table: query.table.clone(),
+            namespace: one.namespace.clone(),
+            name: one.name.clone(),
+        })
+    });
+    for key in gets.chain(lists) {
+        if let Some(object) = picture.get(&key).flatten() {
+            secrets.learn(&object.value());
+        }
+    }
+    secrets
+}
