@@ -28,6 +28,7 @@ use crate::resource::TableKey;
 use crate::scheduler::Scheduler;
 use crate::wake::Wakes;
 
+pub(crate) use caught::decide_caught;
 pub use run::{Answered, Closed, Judgement, Run};
 
 use account::Account;
@@ -116,11 +117,7 @@ impl Core {
     /// Takes an operator in. Its units run as soon as they are known.
     pub fn add(&mut self, now: Moment, operator: Arc<dyn Operator>, limits: Limits) {
         let name = OperatorName::new(operator.name());
-        let mut declaration = operator.declaration();
-        if let Units::Each { place, resource, .. } = &declaration.units {
-            // Nobody has to say twice that an operator reads what its units are.
-            declaration.inputs.insert(crate::operator::Declared::every(resource).at(*place));
-        }
+        let declaration = operator.declaration();
         self.scheduler.set_operator(now, &name, limits.clone());
         match &declaration.units {
             Units::Whole => {
@@ -137,7 +134,7 @@ impl Core {
                 }
             }
         }
-        let inputs = Arc::new(declaration.inputs.clone());
+        let inputs = Arc::new(declaration.readable());
         let hosted =
             Hosted { operator, declaration: Arc::new(declaration), inputs, account: Account::default(), limits };
         self.operators.insert(name, hosted);

@@ -154,7 +154,7 @@ impl ServiceAccount {
 /// What an operator says of itself before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// What it may read. Reading anything else fails the run.
+    /// What it may read beside what its units are. Reading anything else fails the run.
     pub inputs: BTreeSet<Declared>,
     /// What it may write. Anything else is refused by the arbiter.
     pub outputs: BTreeSet<Declared>,
@@ -162,6 +162,17 @@ pub struct Declaration {
     pub service_account: Option<ServiceAccount>,
     /// How its work is divided.
     pub units: Units,
+}
+
+impl Declaration {
+    /// Everything it may read: its inputs, and what its units are. Nobody has to say twice that an operator reads those.
+    pub fn readable(&self) -> BTreeSet<Declared> {
+        let mut readable = self.inputs.clone();
+        if let Units::Each { place, resource, .. } = &self.units {
+            readable.insert(Declared::every(resource).at(*place));
+        }
+        readable
+    }
 }
 
 /// Why a decision was not reached.

@@ -4,19 +4,18 @@ mod came;
 mod difference;
 mod recording;
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::arbiter::{Arbiter, Judging};
+use crate::core::decide_caught;
 use crate::decision::{DecisionId, Outcome};
 use crate::journal::{Journal, Recorded};
 use crate::object::Object;
 use crate::operator::{Operator, Stop};
 use crate::place::Topology;
-use crate::view::{Reads, View};
+use crate::view::View;
 
 pub use came::Came;
 pub use difference::lines;
@@ -92,16 +91,14 @@ fn decide(
 ) -> (Came, Vec<String>) {
     let decision = &recorded.decision;
     let recording = Arc::new(recording);
-    let ran = catch_unwind(AssertUnwindSafe(|| {
-        let declaration = operator.declaration();
-        let inputs = Arc::new(declaration.inputs.clone());
-        let view = View::new(recording.clone(), topology.clone(), inputs, decision.started);
-        let decided = operator.decide(&decision.unit.unit, &view);
-        (decided, view.into_reads(), declaration)
-    }));
+    let declaration = operator.declaration();
+    let inputs = Arc::new(declaration.readable());
+    let view = View::new(recording.clone(), topology.clone(), inputs, decision.started);
+    let decided = decide_caught(operator, &decision.unit.unit, &view);
+    let reads = view.into_reads();
     let name = &decision.unit.operator;
-    let came = match ran {
-        Ok((Ok(plan), reads, declaration)) => {
+    let came = match decided {
+        Ok(plan) => {
             // What is recorded went through the arbiter: names chosen, writes squashed.
             let judged = Arbiter::default().judge(Judging {
                 unit: &decision.unit,
@@ -115,18 +112,10 @@ fn decide(
             let writes = judged.writes.into_iter().chain(judged.refused).collect();
             Came::of(name, &Outcome::Decided { writes, standing: plan.standing })
         }
-        Ok((Err(Stop::Failed(message)), ..)) => Came::of(name, &Outcome::Failed { message }),
-        Ok((Err(Stop::Parked(_)), Reads { missing, .. }, _)) => {
-            Came::of(name, &Outcome::Parked { missing: missing.into_iter().collect() })
-        }
-        Err(panic) => Came::of(name, &Outcome::Failed { message: format!("panicked: {}", words(&*panic)) }),
+        Err(Stop::Failed(message)) => Came::of(name, &Outcome::Failed { message }),
+        Err(Stop::Parked(_)) => Came::of(name, &Outcome::Parked { missing: reads.missing.into_iter().collect() }),
     };
     (came, recording.unread())
-}
-
-fn words(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl Scene {
     /// # Errors
     /// What the operator says.
     pub fn decide(&self, operator: &dyn Operator, unit: &Unit) -> Result<Plan, Stop> {
-        let inputs = Arc::new(operator.declaration().inputs);
+        let inputs = Arc::new(operator.declaration().readable());
         let topology = Arc::new(Topology::standalone(&cluster()));
         operator.decide(unit, &View::new(Arc::new(self.clone()), topology, inputs, self.now))
     }
@@ -94,5 +94,43 @@ impl Picture for Scene {
 
     fn revision(&self, _cluster: &ClusterName) -> u64 {
         self.objects.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::operator::{Declaration, Units};
+    use crate::resource::Selection;
+
+    const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+    const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+
+    /// Declares its units and no input.
+    struct OfUnits(Resource);
+
+    impl Operator for OfUnits {
+        fn name(&self) -> &str {
+            "of-units"
+        }
+
+        fn declaration(&self) -> Declaration {
+            let units = Units::Each { place: Place::default(), resource: CONFIG_MAPS, selection: Selection::all() };
+            Declaration { inputs: BTreeSet::new(), outputs: BTreeSet::new(), service_account: None, units }
+        }
+
+        fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+            view.get(&self.0, unit.namespace(), unit.name()).map(|_| Plan::nothing())
+        }
+    }
+
+    #[test]
+    fn what_units_are_may_be_read_without_being_declared_twice_and_nothing_else() {
+        let unit = Unit::object("shop", "web");
+        assert_eq!(Scene::default().decide(&OfUnits(CONFIG_MAPS), &unit), Ok(Plan::nothing()));
+        let refused = Scene::default().decide(&OfUnits(SECRETS), &unit);
+        assert!(matches!(refused, Err(Stop::Failed(_))), "{refused:?}");
     }
 }

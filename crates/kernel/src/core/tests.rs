@@ -112,6 +112,15 @@ fn over(judgement: Judgement) -> Closed {
     }
 }
 
+/// The only unit's first run on a known kind: it was parked, and ConfigMaps are known to be none.
+fn first_run(core: &mut Core) -> Run {
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(core, 0, &run));
+    core.poll(Moment(0));
+    sync(core, 0, &CONFIG_MAPS, &[]);
+    runs(core.poll(Moment(1))).remove(0)
+}
+
 fn reads_one(name: &'static str) -> impl Fn(&Unit, &View) -> Result<Plan, Stop> {
     move |_, view| view.get(&CONFIG_MAPS, "shop", name).map(|_| Plan::nothing())
 }
@@ -154,11 +163,7 @@ fn guarantees_one_watch_per_kind() {
 #[test]
 fn guarantees_a_change_during_a_run_is_not_lost() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
-    over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
-    sync(&mut core, 0, &CONFIG_MAPS, &[]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = first_run(&mut core);
     put(&mut core, 2, &config_map("web", 11, "x"));
     assert!(runs(core.poll(Moment(2))).is_empty(), "it runs already");
     let closed = over(decide(&mut core, 3, &run));
@@ -191,11 +196,7 @@ fn carry(core: &mut Core, now: u64, run: &Run, judgement: Judgement, revision: u
 #[test]
 fn guarantees_a_unit_sees_its_own_writes() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
-    over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
-    sync(&mut core, 0, &CONFIG_MAPS, &[]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = first_run(&mut core);
     let judgement = decide(&mut core, 1, &run);
     carry(&mut core, 2, &run, judgement, 12);
     put(&mut core, 3, &config_map("other", 11, "x"));
@@ -208,11 +209,7 @@ fn guarantees_a_unit_sees_its_own_writes() {
 #[test]
 fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
-    over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
-    sync(&mut core, 0, &CONFIG_MAPS, &[]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = first_run(&mut core);
     let judgement = decide(&mut core, 1, &run);
     carry(&mut core, 2, &run, judgement, 12);
     put(&mut core, 3, &config_map("other", 11, "x"));
@@ -266,11 +263,7 @@ fn writes_beyond_the_budget_are_held_and_decided_again() {
     };
     let limits = Limits { writes_per_second: 2, ..Limits::none() };
     let mut core = kernel([puppet("a", many)], &limits);
-    let run = runs(core.poll(Moment(0))).remove(0);
-    over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
-    sync(&mut core, 0, &CONFIG_MAPS, &[]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = first_run(&mut core);
     let judgement = decide(&mut core, 1, &run);
     let closed = carry(&mut core, 2, &run, judgement, 12);
     let Outcome::Decided { writes, .. } = closed.decision.outcome else { panic!("decided") };
@@ -328,11 +321,7 @@ fn a_kind_nobody_reads_any_more_is_let_go_after_a_while() {
         Ok(Plan::nothing())
     };
     let mut core = kernel([puppet("a", once)], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
-    over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
-    sync(&mut core, 0, &CONFIG_MAPS, &[]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
     assert_eq!(core.poll(Moment(2)).len(), 0, "not at once");
     let gone = core.poll(Moment(2 + UNREAD_GRACE_MS));
@@ -342,11 +331,7 @@ fn a_kind_nobody_reads_any_more_is_let_go_after_a_while() {
 #[test]
 fn an_operator_whose_watch_is_lost_is_not_said_to_be_ready() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
-    over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
-    sync(&mut core, 0, &CONFIG_MAPS, &[]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
     assert_eq!(core.state(Moment(1)).operators[0].word, Word::Ready);
     core.lost(&table(&CONFIG_MAPS), "nobody answers".into());
