@@ -9,7 +9,7 @@ use switchboard_object::kind::GroupVersionKind;
 
 use crate::content::{self, Found, Wrong};
 use crate::kinds::{Kinds, kind_of};
-use crate::layout::{Hint, Place, place};
+use crate::layout::{Hint, Place, is_stray, place};
 use crate::source::{Entry, Passed, SourceError, walk};
 
 /// Longest file of objects that is read.
@@ -89,8 +89,16 @@ pub struct Progress {
 ///
 /// # Errors
 /// When the dump itself cannot be opened, is no archive, or is larger than the bounds.
-pub fn read(path: &Path, mut progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
-    let mut reader = Reader::default();
+pub fn read(path: &Path, progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
+    read_by(path, Reader::default(), progress)
+}
+
+/// Reads the objects of a must-gather-like directory alone: no logs, and files that have no business among objects are named.
+pub(crate) fn read_objects(path: &Path, kinds: Kinds) -> Result<Dump, SourceError> {
+    read_by(path, Reader { objects_alone: true, kinds: Some(kinds), ..Reader::default() }, |_| {})
+}
+
+fn read_by(path: &Path, mut reader: Reader, mut progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
     let mut problems = Vec::new();
     let walked = walk(
         path,
@@ -124,14 +132,25 @@ struct Reader {
     log_bytes: u64,
     problems: Vec<Problem>,
     progress: Progress,
+    /// Logs are passed over, and stray files named.
+    objects_alone: bool,
+    /// Kinds that are known beforehand; the built-in ones when absent.
+    kinds: Option<Kinds>,
 }
 
 impl Reader {
     fn file(&mut self, entry: Entry<'_>) -> io::Result<()> {
         self.progress.files += 1;
         self.progress.bytes += entry.bytes;
-        match place(&entry.path) {
+        let place = place(&entry.path);
+        if self.objects_alone && is_stray(&entry.path) {
+            let message = "passed over: it is no YAML or JSON file where objects are expected".into();
+            self.problem(&entry.path, Wrong { line: None, message });
+            return Ok(());
+        }
+        match place {
             Place::Other => Ok(()),
+            Place::Log { .. } if self.objects_alone => Ok(()),
             Place::Objects(hint) => self.objects(entry, Some(hint)),
             Place::Perhaps => self.objects(entry, None),
             Place::Log { namespace, pod, container, previous } => {
@@ -190,7 +209,7 @@ impl Reader {
     }
 
     fn finish(self) -> Dump {
-        let mut kinds = Kinds::built_in();
+        let mut kinds = self.kinds.unwrap_or_else(Kinds::built_in);
         for (object, _) in &self.found {
             match object["kind"].as_str() {
                 Some("CustomResourceDefinition") => kinds.learn(object),
@@ -207,7 +226,8 @@ impl Reader {
             let object = settle_namespace(object, hint.as_ref());
             let key = key(&object);
             match by_key.get(&key) {
-                Some(kept) if revision(kept) >= revision(&object) => {}
+                // Of two that are equally new the later one counts: single files are read behind lists.
+                Some(kept) if revision(kept) > revision(&object) => {}
                 _ => {
                     by_key.insert(key, object);
                 }

@@ -16,6 +16,7 @@ pub(crate) struct Resource {
 }
 
 /// Kinds by group and name; versions of one kind share a resource.
+#[derive(Clone)]
 pub(crate) struct Kinds {
     known: HashMap<(String, String), Resource>,
 }

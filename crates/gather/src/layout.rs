@@ -51,6 +51,23 @@ pub(crate) fn place(path: &str) -> Place {
     hint.map_or(Place::Perhaps, Place::Objects)
 }
 
+/// A file among objects that cannot be one: in `namespaces` itself, or in a folder of single objects with another ending or in a
+/// folder of its own. What a dump keeps under `pods` is not meant.
+pub(crate) fn is_stray(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
+    let named = [".yaml", ".yml", ".json"].iter().any(|ending| path.ends_with(ending));
+    let Some(at) = parts.iter().position(|p| matches!(*p, "cluster-scoped-resources" | "namespaces")) else {
+        return false;
+    };
+    match (parts[at], &parts[at + 1..]) {
+        ("namespaces", [_file]) => true,
+        ("namespaces", [_, "pods", ..]) => false,
+        ("namespaces", [_, _group, _plural, _file]) | ("cluster-scoped-resources", [_group, _plural, _file]) => !named,
+        ("namespaces", [_, _, _, _, ..]) | ("cluster-scoped-resources", [_, _, _, ..]) => true,
+        _ => false,
+    }
+}
+
 fn namespaced(behind: &[&str], stem: &str) -> Option<Hint> {
     match behind {
         [namespace, _file] if *namespace == stem => Some(Hint { plural: "namespaces".into(), ..Hint::default() }),

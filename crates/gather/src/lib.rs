@@ -1,13 +1,16 @@
-//! Reads dumps: what `oc adm must-gather` and `oc adm inspect` write, as a directory or an archive.
+//! Directories: must-gather dumps and inputs in, mutation directories out, and what is between.
 //!
 //! ```text
 //! directory ─┐                     ┌─▶ objects (one per key, the newest)
-//!            ├─▶ source ─▶ layout ─┼─▶ pod logs
+//!            ├─▶ source ─▶ layout ─┼─▶ pod logs                               dump: what `serve` shows
 //! .tar.gz  ──┘                     └─▶ problems: file, line, what
+//!
+//! must_gather ─▶ get, list ─▶ prune (contract: declared inputs) ─▶ input     what an operator is given to read
+//! mutation ◀──▶ files                                                        what an operator wants written
 //! ```
 //!
-//! A file that cannot be read is a [`Problem`] and never the end of the rest. This crate writes nothing and knows no
-//! cluster; what is done with a [`Dump`] is decided elsewhere.
+//! A file that cannot be read is a [`Problem`] and never the end of the rest. This crate knows no cluster and no operator; what is
+//! done with a [`Dump`], an input or a [`mutation::Mutation`] is decided elsewhere.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,9 +28,17 @@
 //! ```
 
 mod content;
+pub mod contract;
+pub mod discovery;
 mod dump;
+pub mod input;
+pub mod jsonpath;
 mod kinds;
 mod layout;
+pub mod must_gather;
+pub mod mutation;
+pub mod prune;
+pub mod record;
 mod source;
 #[cfg(test)]
 mod tests;

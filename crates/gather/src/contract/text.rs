@@ -1,0 +1,13 @@
+//! Text as Go's YAML reader puts it into a string field: numbers and booleans too.
+
+use serde::{Deserialize, Deserializer, de};
+use serde_json::Value;
+
+pub(super) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Bool(truth) => Ok(truth.to_string()),
+        other => Err(de::Error::custom(format_args!("expected text, found {other}"))),
+    }
+}

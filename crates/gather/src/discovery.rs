@@ -1,0 +1,210 @@
+//! What a cluster serves, as must-gather-like directories say it: the two aggregated discovery documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use switchboard_object::kind::GroupVersionKind;
+use switchboard_object::yaml;
+
+use crate::contract::ResourceType;
+use crate::dump::Problem;
+
+/// The file for `/api`.
+pub const API_FILE: &str = "aggregated-discovery-api.yaml";
+/// The file for `/apis`.
+pub const APIS_FILE: &str = "aggregated-discovery-apis.yaml";
+
+/// The documents library-go carries for directories without their own: an OpenShift cluster of 2024.
+static CARRIED: LazyLock<Discovery> = LazyLock::new(|| {
+    let read = |text: &str| yaml::read(text).expect("the carried discovery is YAML").value;
+    Discovery::new(
+        read(include_str!("../data/aggregated-discovery-api.yaml")),
+        read(include_str!("../data/aggregated-discovery-apis.yaml")),
+    )
+});
+
+/// The kinds of a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discovery {
+    api: Value,
+    apis: Value,
+    served: BTreeMap<ResourceType, Served>,
+}
+
+/// A resource that is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The kind of its objects.
+    pub kind: GroupVersionKind,
+    /// They live in namespaces.
+    pub namespaced: bool,
+}
+
+impl Discovery {
+    /// Of the two documents, each an `APIGroupDiscoveryList`.
+    pub fn new(api: Value, apis: Value) -> Self {
+        let mut served = BTreeMap::new();
+        for group in list(&api["items"]).chain(list(&apis["items"])) {
+            learn(group, &mut served);
+        }
+        Self { api, apis, served }
+    }
+
+    /// The documents that count where a directory has none of its own.
+    pub fn carried() -> &'static Self {
+        &CARRIED
+    }
+
+    /// Those of a directory; each file it does not have is the carried one. A file that cannot be read is a problem.
+    pub fn of_directory(path: &Path) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut read = |file: &str, carried: &Value| match fs::read_to_string(path.join(file)) {
+            Ok(text) => yaml::read(&text).map(|document| document.value).unwrap_or_else(|error| {
+                problems.push(Problem { file: file.into(), line: Some(error.line), message: error.problem });
+                carried.clone()
+            }),
+            Err(error) => {
+                if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                    problems.push(Problem {
+                        file: file.into(),
+                        line: None,
+                        message: format!("cannot be read: {error}"),
+                    });
+                }
+                carried.clone()
+            }
+        };
+        let (api, apis) = (read(API_FILE, &CARRIED.api), read(APIS_FILE, &CARRIED.apis));
+        (Self::new(api, apis), problems)
+    }
+
+    /// What a resource is served as.
+    pub fn served(&self, of: &ResourceType) -> Option<&Served> {
+        self.served.get(of)
+    }
+
+    /// Every resource that is served.
+    pub fn types(&self) -> impl Iterator<Item = (&ResourceType, &Served)> {
+        self.served.iter()
+    }
+
+    /// The same with these resources alone, and their subresources: an operator reads the documents again and again.
+    #[must_use]
+    pub fn slim(&self, types: &BTreeSet<ResourceType>) -> Self {
+        let keep = |document: &Value| {
+            let groups = list(&document["items"]).filter_map(|group| slim_group(group, types)).collect();
+            let mut slim = document.clone();
+            slim["items"] = Value::Array(groups);
+            slim
+        };
+        Self::new(keep(&self.api), keep(&self.apis))
+    }
+
+    /// The same and what `other` serves beside it; of a group and version that both have, ours.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let both = |ours: &Value, theirs: &Value| {
+            let mut joined = ours.clone();
+            let mut groups: Vec<Value> = list(&ours["items"]).cloned().collect();
+            for group in list(&theirs["items"]) {
+                let name = group_name(group);
+                match groups.iter_mut().find(|ours| group_name(ours) == name) {
+                    None => groups.push(group.clone()),
+                    Some(ours) => join_versions(ours, group),
+                }
+            }
+            joined["items"] = Value::Array(groups);
+            joined
+        };
+        Self::new(both(&self.api, &other.api), both(&self.apis, &other.apis))
+    }
+
+    /// The document for `/api`.
+    pub fn api(&self) -> &Value {
+        &self.api
+    }
+
+    /// The document for `/apis`.
+    pub fn apis(&self) -> &Value {
+        &self.apis
+    }
+
+    /// The groups of both documents.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Value> {
+        list(&self.api["items"]).chain(list(&self.apis["items"]))
+    }
+}
+
+/// An empty document of a cluster that serves nothing.
+impl Default for Discovery {
+    fn default() -> Self {
+        let empty = json!({"apiVersion": "apidiscovery.k8s.io/v2", "items": [], "kind": "APIGroupDiscoveryList", "metadata": {}});
+        Self::new(empty.clone(), empty)
+    }
+}
+
+fn join_versions(ours: &mut Value, theirs: &Value) {
+    let known: BTreeSet<String> = list(&ours["versions"]).map(|version| text(&version["version"])).collect();
+    let further: Vec<Value> =
+        list(&theirs["versions"]).filter(|version| !known.contains(&text(&version["version"]))).cloned().collect();
+    if let Some(versions) = ours["versions"].as_array_mut() {
+        versions.extend(further);
+    }
+}
+
+fn slim_group(group: &Value, types: &BTreeSet<ResourceType>) -> Option<Value> {
+    let name = group_name(group);
+    let mut versions = Vec::new();
+    for version in list(&group["versions"]) {
+        let wanted = |resource: &&Value| {
+            types.contains(&ResourceType::new(&name, &text(&version["version"]), &text(&resource["resource"])))
+        };
+        let resources: Vec<Value> = list(&version["resources"]).filter(wanted).cloned().collect();
+        if !resources.is_empty() {
+            let mut slim = version.clone();
+            slim["resources"] = Value::Array(resources);
+            versions.push(slim);
+        }
+    }
+    let mut slim = group.clone();
+    slim["versions"] = Value::Array(versions);
+    list(&slim["versions"]).next()?;
+    Some(slim)
+}
+
+fn learn(group: &Value, served: &mut BTreeMap<ResourceType, Served>) {
+    let name = group_name(group);
+    for version in list(&group["versions"]) {
+        let of = text(&version["version"]);
+        for resource in list(&version["resources"]) {
+            let said = &resource["responseKind"];
+            // What has no kind cannot be listed.
+            if !said.is_object() {
+                continue;
+            }
+            let or = |said: &Value, default: &str| Some(text(said)).filter(|s| !s.is_empty()).unwrap_or(default.into());
+            let kind = GroupVersionKind::new(or(&said["group"], &name), or(&said["version"], &of), text(&said["kind"]));
+            let known = Served { kind, namespaced: resource["scope"] == "Namespaced" };
+            served.entry(ResourceType::new(&name, &of, &text(&resource["resource"]))).or_insert(known);
+        }
+    }
+}
+
+fn group_name(group: &Value) -> String {
+    text(&group["metadata"]["name"])
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_string()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests;

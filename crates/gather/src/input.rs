@@ -1,0 +1,293 @@
+//! Input directories: what an operator is given to read.
+//!
+//! List files alone, because readers of the original overlook single files beside them; Namespaces where they look for them;
+//! discovery documents that say no more than needed. A directory is kept up to date: what has not changed is not written again.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ring::digest::{Context, SHA256};
+use serde_json::Value;
+use switchboard_object::{json, yaml};
+
+use crate::contract::{ResourceType, Rules};
+use crate::discovery::{API_FILE, APIS_FILE, Discovery};
+use crate::prune::Pruned;
+
+/// An object for an input directory.
+#[derive(Clone, Debug)]
+pub struct InputObject<'a> {
+    /// The type it is read as.
+    pub of: Cow<'a, ResourceType>,
+    /// Its kind.
+    pub kind: Cow<'a, str>,
+    /// Its namespace; empty when it has none.
+    pub namespace: Cow<'a, str>,
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// The object as JSON.
+    pub json: Cow<'a, [u8]>,
+}
+
+/// How files are filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// JSON, which readers of YAML read as well, and faster.
+    #[default]
+    Json,
+    /// YAML, for people.
+    Yaml,
+}
+
+/// What writing did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Files written.
+    pub written: usize,
+    /// Files left as they are.
+    pub unchanged: usize,
+    /// Files removed.
+    pub removed: usize,
+}
+
+/// A directory that cannot be brought up to date.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A file or folder.
+    #[error("could not bring `{}` up to date", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A name that is no part of a path.
+    #[error("could not make a file name of `{0}`")]
+    Name(String),
+    /// An object that is not JSON.
+    #[error("could not read the object {name}")]
+    Object {
+        /// Which.
+        name: String,
+        /// Why.
+        #[source]
+        source: json::JsonError,
+    },
+}
+
+type Digest = [u8; 32];
+
+/// A directory that is ours: whatever else is found in it is removed.
+#[derive(Debug)]
+pub struct InputFolder {
+    root: PathBuf,
+    form: Form,
+    rules: Rules,
+    /// What the files were made of; absent before the first writing.
+    known: Option<BTreeMap<String, Digest>>,
+}
+
+impl InputFolder {
+    /// A directory, made when there is none. By the original's rules Namespaces stand where its pruner puts them.
+    pub fn new(root: &Path, form: Form, rules: Rules) -> Self {
+        Self { root: root.into(), form, rules, known: None }
+    }
+
+    /// Makes it hold these objects, in the order given, and these documents.
+    ///
+    /// # Guarantees
+    /// - A file whose objects have not changed is not touched. // test: unchanged_files_are_not_touched
+    /// - A file is replaced as a whole.                        // test: files_are_replaced_whole
+    ///
+    /// # Errors
+    /// When a file cannot be written or removed. The directory is not fit for reading then; writing again repairs it.
+    pub fn write(&mut self, objects: &[InputObject<'_>], discovery: Option<&Discovery>) -> Result<Written, InputError> {
+        let mut lists: BTreeMap<String, Vec<&InputObject<'_>>> = BTreeMap::new();
+        for object in objects {
+            lists.entry(self.path_of(object)?).or_default().push(object);
+        }
+        let known = self.known.take();
+        let (mut next, mut written) = (BTreeMap::new(), Written::default());
+        for (path, objects) in &lists {
+            let digest = digest(objects);
+            self.file(path, digest, known.as_ref(), &mut written, || self.render(objects))?;
+            next.insert(path.clone(), digest);
+        }
+        for (file, document) in discovery.into_iter().flat_map(|d| [(API_FILE, d.api()), (APIS_FILE, d.apis())]) {
+            let content = json::to_vec(document);
+            let digest = digest_of([&content[..]]);
+            let text =
+                || Ok(if self.form == Form::Yaml { yaml::to_string(document).into_bytes() } else { content.clone() });
+            self.file(file, digest, known.as_ref(), &mut written, text)?;
+            next.insert(file.to_string(), digest);
+        }
+        let old = match known {
+            Some(known) => known.into_keys().collect(),
+            None => self.found()?,
+        };
+        written.removed = self.remove(old.iter().filter(|path| !next.contains_key(*path)))?;
+        self.known = Some(next);
+        Ok(written)
+    }
+
+    fn path_of(&self, object: &InputObject<'_>) -> Result<String, InputError> {
+        let group = if object.of.group.is_empty() { "core" } else { &object.of.group };
+        for part in [group, &object.of.resource, &object.namespace, &object.name] {
+            if part.contains(['/', '\0']) || matches!(part, "." | "..") {
+                return Err(InputError::Name(part.to_string()));
+            }
+        }
+        let resource = &object.of.resource;
+        Ok(match &*object.namespace {
+            _ if object.of.is_namespaces() && self.rules == Rules::Native => {
+                format!("namespaces/{0}/{0}.yaml", object.name)
+            }
+            "" => format!("cluster-scoped-resources/{group}/{resource}.yaml"),
+            namespace => format!("namespaces/{namespace}/{group}/{resource}.yaml"),
+        })
+    }
+
+    fn file(
+        &self,
+        path: &str,
+        digest: Digest,
+        known: Option<&BTreeMap<String, Digest>>,
+        written: &mut Written,
+        content: impl Fn() -> Result<Vec<u8>, InputError>,
+    ) -> Result<(), InputError> {
+        if known.and_then(|known| known.get(path)) == Some(&digest) {
+            written.unchanged += 1;
+            return Ok(());
+        }
+        let (content, target) = (content()?, self.root.join(path));
+        // Of a directory that was there before, only reading tells what is in it.
+        if known.is_none() && fs::read(&target).is_ok_and(|found| found == content) {
+            written.unchanged += 1;
+            return Ok(());
+        }
+        written.written += 1;
+        replace(&target, &content).map_err(|source| InputError::Io { path: target, source })
+    }
+
+    fn render(&self, objects: &[&InputObject<'_>]) -> Result<Vec<u8>, InputError> {
+        let Some(first) = objects.first() else { return Ok(Vec::new()) };
+        let single = first.of.is_namespaces() && self.rules == Rules::Native;
+        let json: Cow<'_, [u8]> = if single { Cow::Borrowed(&first.json) } else { list(first, objects).into() };
+        if self.form == Form::Json && !single {
+            return Ok(json.into_owned());
+        }
+        let read = json::read(&json).map_err(|source| InputError::Object { name: first.name.to_string(), source })?;
+        let mut value = read.value;
+        if let Value::Object(fields) = &mut value {
+            // A list says them for its items; who stands alone says them itself.
+            fields.entry("apiVersion").or_insert_with(|| first.of.api_version().into());
+            fields.entry("kind").or_insert_with(|| first.kind.as_ref().into());
+        }
+        Ok(if self.form == Form::Json { json::to_vec(&value) } else { yaml::to_string(&value).into_bytes() })
+    }
+
+    fn found(&self) -> Result<BTreeSet<String>, InputError> {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![self.root.clone()];
+        while let Some(folder) = waiting.pop() {
+            let failed = |source| InputError::Io { path: folder.clone(), source };
+            let entries = match fs::read_dir(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other.map_err(failed)?,
+            };
+            for entry in entries {
+                let entry = entry.map_err(failed)?;
+                if entry.file_type().map_err(failed)?.is_dir() {
+                    waiting.push(entry.path());
+                } else if let Ok(path) = entry.path().strip_prefix(&self.root) {
+                    found.insert(path.to_string_lossy().into_owned());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn remove<'p>(&self, paths: impl Iterator<Item = &'p String>) -> Result<usize, InputError> {
+        let mut removed = 0;
+        for path in paths {
+            let target = self.root.join(path);
+            match fs::remove_file(&target) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(InputError::Io { path: target, source: error });
+                }
+                _ => removed += 1,
+            }
+            // Folders that are empty now go as well; the others stay by themselves.
+            let folders = target.ancestors().skip(1).take_while(|folder| *folder != self.root);
+            folders.take_while(|folder| fs::remove_dir(folder).is_ok()).for_each(drop);
+        }
+        Ok(removed)
+    }
+}
+
+/// Writes beside the file and puts the new one in its place, so that a reader finds the one or the other.
+fn replace(target: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = target.parent().unwrap_or(target);
+    fs::create_dir_all(folder)?;
+    let mut name = target.file_name().unwrap_or_default().to_os_string();
+    name.push(".new");
+    // Beside list files a file is passed over by every reader.
+    let beside = target.with_file_name(name);
+    fs::write(&beside, content)?;
+    fs::rename(&beside, target)
+}
+
+fn list(first: &InputObject<'_>, objects: &[&InputObject<'_>]) -> Vec<u8> {
+    let head = serde_json::json!({"apiVersion": first.of.api_version(), "kind": format!("{}List", first.kind)});
+    let head = head.to_string();
+    let mut out = head.trim_end_matches('}').as_bytes().to_vec();
+    out.extend_from_slice(b",\"items\":[");
+    for (index, object) in objects.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(&object.json);
+    }
+    out.extend_from_slice(b"]}\n");
+    out
+}
+
+fn digest(objects: &[&InputObject<'_>]) -> Digest {
+    let heads: Vec<String> = objects.iter().map(|o| format!("{} {}", o.of.api_version(), o.kind)).collect();
+    digest_of(objects.iter().zip(&heads).flat_map(|(object, head)| [head.as_bytes(), &object.json]))
+}
+
+fn digest_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_le_bytes());
+        context.update(part);
+    }
+    let mut out = [0; 32];
+    out.copy_from_slice(context.finish().as_ref());
+    out
+}
+
+impl Pruned {
+    /// The objects as an input directory takes them.
+    pub fn input(&self) -> Vec<InputObject<'_>> {
+        let text = |value: &Value, pointer: &str| {
+            value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()
+        };
+        let object = |(of, value): &'_ (ResourceType, Value)| InputObject {
+            of: Cow::Owned(of.clone()),
+            kind: text(value, "/kind").into(),
+            namespace: if of.is_namespaces() { "".into() } else { text(value, "/metadata/namespace").into() },
+            name: text(value, "/metadata/name").into(),
+            json: Cow::Owned(json::to_vec(value)),
+        };
+        self.objects.iter().map(object).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

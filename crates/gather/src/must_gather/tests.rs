@@ -1,0 +1,141 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn with(files: &[(&str, &str)]) -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        for (path, text) in files {
+            let path = folder.0.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    fn open(&self) -> MustGather {
+        MustGather::open(self.0.path()).unwrap()
+    }
+}
+
+fn secrets() -> ResourceType {
+    ResourceType::new("", "v1", "secrets")
+}
+
+fn names(found: Result<Vec<&Value>, ReadError>) -> Vec<String> {
+    found.unwrap().into_iter().map(|object| object["metadata"]["name"].as_str().unwrap().to_string()).collect()
+}
+
+const LIST: &str = "{apiVersion: v1, kind: SecretList, items: [{metadata: {name: a, namespace: shop, labels: {x: z}}, type: t}, {metadata: {name: b, namespace: shop}}]}";
+
+#[test]
+fn lists_and_single_files_count_together() {
+    let single = "{apiVersion: v1, kind: Secret, metadata: {name: c, namespace: shop}}";
+    let newer = "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: shop}, data: {k: dg==}}";
+    let other = "---\n{apiVersion: v1, kind: Secret, metadata: {name: d, namespace: other}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: e, namespace: other}}\n";
+    let folder = Folder::with(&[
+        ("namespaces/shop/core/secrets.yaml", LIST),
+        ("namespaces/shop/core/secrets/c.yaml", single),
+        ("namespaces/shop/core/secrets/b.yaml", newer),
+        ("namespaces/other/core/secrets/all.yaml", other),
+    ]);
+    let read = folder.open();
+    assert_eq!(read.problems(), []);
+    assert_eq!(names(read.list(&secrets(), &Query::all("shop"))), ["a", "b", "c"]);
+    assert_eq!(names(read.list(&secrets(), &Query::all(""))), ["d", "e", "a", "b", "c"]);
+    assert_eq!(read.get(&secrets(), "shop", "b").unwrap().unwrap()["data"]["k"], "dg==");
+    assert_eq!(read.get(&secrets(), "shop", "gone").unwrap(), None);
+}
+
+#[test]
+fn selectors_of_labels_and_fields_are_honoured() {
+    let folder = Folder::with(&[("namespaces/shop/core/secrets.yaml", LIST)]);
+    let read = folder.open();
+    let labels = Query { labels: LabelSelector::parse("x in (z)").unwrap(), ..Query::all("") };
+    assert_eq!(names(read.list(&secrets(), &labels)), ["a"]);
+    for (fields, expected) in [("metadata.name=b", "b"), ("type=t", "a"), ("type!=t", "b")] {
+        let query = Query { fields: FieldSelector::parse(fields).unwrap(), ..Query::all("shop") };
+        assert_eq!(names(read.list(&secrets(), &query)), [expected]);
+    }
+}
+
+#[test]
+fn namespaces_are_found_wherever_they_stand() {
+    let folder = Folder::with(&[
+        ("namespaces/a/a.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"),
+        (
+            "cluster-scoped-resources/core/namespaces.yaml",
+            "{apiVersion: v1, kind: NamespaceList, items: [{metadata: {name: b}}]}",
+        ),
+        (
+            "namespaces/c/core/namespaces.yaml",
+            "{apiVersion: v1, kind: NamespaceList, items: [{metadata: {name: c, labels: {x: z}}}]}",
+        ),
+    ]);
+    let (read, of) = (folder.open(), ResourceType::new("", "v1", "namespaces"));
+    assert_eq!(names(read.list(&of, &Query::all(""))), ["a", "b", "c"]);
+    assert!(read.get(&of, "b", "b").unwrap().is_some() && read.get(&of, "", "c").unwrap().is_some());
+    let labels = Query { labels: LabelSelector::parse("x=z").unwrap(), ..Query::all("") };
+    assert_eq!(names(read.list(&of, &labels)), ["c"]);
+}
+
+#[test]
+fn stray_files_are_named_and_break_nothing() {
+    let folder = Folder::with(&[
+        ("namespaces/shop/core/secrets.yaml", LIST),
+        ("namespaces/README.txt", "hello"),
+        ("namespaces/shop/core/secrets/README.txt", "hello"),
+        ("namespaces/shop/core/secrets/sub/x.yaml", "{}"),
+        ("namespaces/shop/core/configmaps.yaml", "{broken"),
+        ("namespaces/shop/pods/web/web/web/logs/current.log", "talk"),
+        ("event-filter.html", "<html>"),
+    ]);
+    let read = folder.open();
+    assert_eq!(names(read.list(&secrets(), &Query::all("shop"))), ["a", "b"]);
+    let mut files: Vec<&str> = read.problems().iter().map(|problem| &*problem.file).collect();
+    files.sort_unstable();
+    let expected = [
+        "namespaces/README.txt",
+        "namespaces/shop/core/configmaps.yaml",
+        "namespaces/shop/core/secrets/README.txt",
+        "namespaces/shop/core/secrets/sub/x.yaml",
+    ];
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn kinds_come_from_discovery_from_crds_or_from_the_objects() {
+    let own = "{apiVersion: apidiscovery.k8s.io/v2, kind: APIGroupDiscoveryList, items: [{metadata: {name: own.io}, versions: [{version: v1, resources: [{resource: things, responseKind: {kind: Thing, group: '', version: ''}, scope: Cluster, verbs: [list]}]}]}]}";
+    let folder = Folder::with(&[
+        ("aggregated-discovery-apis.yaml", own),
+        (
+            "cluster-scoped-resources/odd.io/oxen.yaml",
+            "{apiVersion: odd.io/v1, kind: List, items: [{apiVersion: odd.io/v1, kind: Ox, metadata: {name: a}}]}",
+        ),
+    ]);
+    let read = folder.open();
+    assert_eq!(read.list(&ResourceType::new("own.io", "v1", "things"), &Query::all("")).unwrap().len(), 0);
+    assert_eq!(names(read.list(&ResourceType::new("odd.io", "v1", "oxen"), &Query::all(""))), ["a"]);
+    let unknown = ResourceType::new("config.openshift.io", "v1", "ingresses");
+    assert_eq!(read.list(&unknown, &Query::all("")), Err(ReadError::UnknownResource(unknown.clone())));
+    assert_eq!(Folder::with(&[]).open().list(&unknown, &Query::all("")), Ok(vec![]));
+}
+
+#[test]
+fn versions_are_not_converted() {
+    let folder = Folder::with(&[("namespaces/shop/core/secrets.yaml", LIST)]);
+    let found = folder.open().get(&ResourceType::new("", "v2", "secrets"), "shop", "a").cloned_error();
+    assert_eq!(found, "could not read secrets a: the directory has it in version v1, asked for is v2");
+}
+
+trait ClonedError {
+    fn cloned_error(self) -> String;
+}
+
+impl<T> ClonedError for Result<T, ReadError> {
+    fn cloned_error(self) -> String {
+        self.err().unwrap().to_string()
+    }
+}

@@ -1,0 +1,24 @@
+//! The order of a mutation directory: a YAML list of body files, one line each, so that it can be appended to.
+
+use serde_json::Value;
+use switchboard_object::yaml;
+
+/// One line of the index.
+pub(super) fn line(body: &str) -> String {
+    yaml::to_string(&Value::Array(vec![body.into()]))
+}
+
+/// The bodies in their order.
+pub(super) fn read(text: &str) -> Result<Vec<String>, String> {
+    let document = yaml::read(text).map_err(|error| error.message)?;
+    let items = match document.value {
+        Value::Null => Vec::new(),
+        Value::Array(items) => items,
+        _ => return Err("it is no list".into()),
+    };
+    let text = |item: Value| match item {
+        Value::String(text) => Ok(text),
+        _ => Err("it lists something else than files".to_string()),
+    };
+    items.into_iter().map(text).collect()
+}

@@ -1,0 +1,135 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::*;
+use crate::contract::InputResources;
+use crate::discovery::Discovery;
+use crate::dump::Object;
+use switchboard_object::kind::GroupVersionKind;
+
+fn object(group: &str, kind: &str, plural: &str, value: Value) -> Object {
+    let kind = GroupVersionKind::new(group, "v1", kind);
+    let mut value = value;
+    value["apiVersion"] = kind.api_version().into();
+    value["kind"] = kind.kind.clone().into();
+    let namespaced = value["metadata"].get("namespace").is_some();
+    Object { kind, plural: plural.into(), namespaced, inferred: false, value }
+}
+
+fn secret(namespace: &str, name: &str) -> Object {
+    object(
+        "",
+        "Secret",
+        "secrets",
+        json!({"metadata": {"namespace": namespace, "name": name, "labels": {"app": name}}}),
+    )
+}
+
+fn dump(config: Value) -> MustGather {
+    let mut generated = secret("shop", "web-x7k");
+    generated.value["metadata"]["generateName"] = "web-".into();
+    let objects = [
+        object("example.com", "Config", "configs", json!({"metadata": {"name": "cluster"}, "spec": config})),
+        object("example.com", "Class", "classes", json!({"metadata": {"name": "gold"}})),
+        secret("shop", "a"),
+        secret("shop", "b"),
+        secret("other", "a"),
+        secret("shop", "web-mine"),
+        generated,
+    ];
+    MustGather::of(objects, Discovery::default())
+}
+
+#[track_caller]
+fn check(inputs: &str, from: &MustGather, expected: &[&str]) -> Vec<String> {
+    let inputs = InputResources::read(&format!("applyConfigurationResources: {inputs}")).unwrap();
+    assert_eq!(inputs.validate(Rules::Native), []);
+    let pruned = prune(&inputs.apply_configuration_resources, from, Rules::Native).unwrap();
+    let name = |(of, value): &(ResourceType, Value)| {
+        let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_string();
+        ExactResource { of: of.clone(), namespace: text("namespace"), name: text("name") }.to_string()
+    };
+    assert_eq!(pruned.objects.iter().map(name).collect::<Vec<_>>(), expected);
+    pruned.problems
+}
+
+const SECRETS: &str = "version: v1, resource: secrets";
+const CONFIG: &str = "referringResource: {group: example.com, version: v1, resource: configs, name: cluster}";
+
+#[test]
+fn exact_labelled_and_generated() {
+    let from = dump(json!({}));
+    let exact = format!(
+        "{{exactResources: [{{{SECRETS}, namespace: shop, name: b}}, {{{SECRETS}, namespace: shop, name: gone}}, {{{SECRETS}, namespace: shop, name: b}}]}}"
+    );
+    check(&exact, &from, &["secrets/shop/b"]);
+    let labelled = format!("{{labelSelectedResources: [{{{SECRETS}, labelSelector: {{matchLabels: {{app: a}}}}}}]}}");
+    check(&labelled, &from, &["secrets/other/a", "secrets/shop/a"]);
+    let expressed = format!(
+        "{{labelSelectedResources: [{{{SECRETS}, namespace: shop, labelSelector: {{matchExpressions: [{{key: app, operator: In, values: [a, b]}}]}}}}]}}"
+    );
+    check(&expressed, &from, &["secrets/shop/a", "secrets/shop/b"]);
+    let generated = format!("{{generatedNameResources: [{{{SECRETS}, namespace: shop, name: web-}}]}}");
+    check(&generated, &from, &["secrets/shop/web-x7k"]);
+}
+
+#[test]
+fn references_of_all_three_kinds() {
+    let from = dump(json!({"cert": {"name": "b"}, "class": "gold", "refs": [
+        {"name": "a", "namespace": "other"}, {"name": "b"}, {"name": "b", "namespace": "shop"}]}));
+    let implicit = format!(
+        "{{resourceReferences: [{{{CONFIG}, type: ImplicitNamespacedReference, implicitNamespacedReference: {{{SECRETS}, namespace: shop, nameJSONPath: $.spec.cert.name}}}}]}}"
+    );
+    check(&implicit, &from, &["configs.example.com/cluster", "secrets/shop/b"]);
+    let wide = format!(
+        "{{resourceReferences: [{{{CONFIG}, type: ClusterScopedReference, clusterScopedReference: {{group: example.com, version: v1, resource: classes, nameJSONPath: $.spec.class}}}}]}}"
+    );
+    check(&wide, &from, &["configs.example.com/cluster", "classes.example.com/gold"]);
+    let explicit = format!(
+        "{{resourceReferences: [{{{CONFIG}, type: ExplicitNamespacedReference, explicitNamespacedReference: {{{SECRETS}, namespaceJSONPath: '$.spec.refs[*].namespace', nameJSONPath: '$.spec.refs[*].name'}}}}]}}"
+    );
+    let problems = check(&explicit, &from, &["configs.example.com/cluster", "secrets/other/a", "secrets/shop/b"]);
+    assert_eq!(problems, ["resourceReferences[0]: $.spec.refs[*].namespace finds no namespace for `b`"]);
+}
+
+#[test]
+fn an_optional_key_that_is_missing_aborts_nothing() {
+    let inputs = format!(
+        "{{resourceReferences: [{{{CONFIG}, type: ImplicitNamespacedReference, implicitNamespacedReference: {{{SECRETS}, namespace: shop, nameJSONPath: $.spec.cert.name}}}}]}}"
+    );
+    for config in [json!({}), json!({"cert": null}), json!({"cert": {"name": ""}})] {
+        assert_eq!(check(&inputs, &dump(config), &["configs.example.com/cluster"]), [] as [&str; 0]);
+    }
+    let problems = check(&inputs, &dump(json!({"cert": {"name": 5}})), &["configs.example.com/cluster"]);
+    assert_eq!(problems, ["resourceReferences[0]: $.spec.cert.name finds no name, but a number"]);
+    let inputs = InputResources::read(&format!("applyConfigurationResources: {inputs}")).unwrap();
+    let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), Rules::Original).unwrap_err();
+    assert_eq!(refused.0, ["resourceReferences[0]: $.spec.cert.name: unknown key cert"]);
+}
+
+#[test]
+fn another_version_is_an_error_and_not_an_absence() {
+    let inputs = InputResources::read(
+        "applyConfigurationResources: {exactResources: [{version: v2, resource: secrets, namespace: shop, name: a}]}",
+    )
+    .unwrap();
+    let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), Rules::Native).unwrap_err();
+    assert!(
+        refused.0[0].starts_with("secrets/shop/a: could not read secrets a: the directory has it in version v1"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn secrets_keep_their_keys() {
+    let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"}}, "data": {"tls.key": "c2VjcmV0"}, "type": "x"});
+    redact(&mut secret);
+    assert_eq!(
+        secret,
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {"a": "b"}}, "data": {"tls.key": "cmVkYWN0ZWQ="}, "type": "x"})
+    );
+    let mut other = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
+    redact(&mut other);
+    assert_eq!(other["data"]["a"], "b");
+}

@@ -1,0 +1,126 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::contract::ResourceType;
+use crate::mutation::{Action, read_directory};
+
+const NONE: &[(String, String)] = &[];
+
+fn request<'a>(verb: &'a str, name: &'a str, content_type: &'a str, body: &'a str) -> Request<'a> {
+    Request {
+        verb,
+        of: ResourceType::new("", "v1", "configmaps"),
+        kind: "ConfigMap",
+        subresource: "",
+        namespace: "shop",
+        name,
+        content_type,
+        query: NONE,
+        body: body.as_bytes(),
+        controller: "Demo",
+    }
+}
+
+const JSON: &str = "application/json";
+
+#[test]
+fn every_verb_has_its_action() {
+    let body = r#"{"metadata":{"name":"web","namespace":"shop"}}"#;
+    let cases = [
+        ("create", "", "", JSON, Action::Create),
+        ("update", "web", "", JSON, Action::Update),
+        ("update", "web", "status", JSON, Action::UpdateStatus),
+        ("patch", "web", "", "application/apply-patch+yaml", Action::Apply),
+        ("patch", "web", "status", "application/apply-patch+yaml", Action::ApplyStatus),
+        ("patch", "web", "", "application/merge-patch+json", Action::Patch),
+        ("patch", "web", "status", "application/strategic-merge-patch+json", Action::PatchStatus),
+        ("delete", "web", "", JSON, Action::Delete),
+    ];
+    for (verb, name, subresource, content_type, action) in cases {
+        let made =
+            mutation_of(&Request { subresource, ..request(verb, name, content_type, body) }, Rules::Native).unwrap();
+        assert_eq!((made.action, &*made.name, &*made.subresource), (action, "web", ""));
+        assert_eq!((&*made.namespace, &*made.controller_instance_name), ("shop", "Demo"));
+    }
+}
+
+#[test]
+fn what_the_original_refuses_is_recorded_by_us() {
+    let cases = [
+        (
+            request("delete", "web", JSON, r#"{"kind":"DeleteOptions"}"#),
+            "request namespace \"shop\" does not equal body namespace \"\"",
+        ),
+        (
+            Request { subresource: "scale", ..request("update", "web", JSON, "{}") },
+            "subresource scale is not supported by this implementation",
+        ),
+        (
+            request(
+                "create",
+                "",
+                "application/json; charset=utf-8",
+                r#"{"kind":"ConfigMap","metadata":{"name":"web"}}"#,
+            ),
+            "incorrect Content-Type header, expected one of: [application/json, application/apply-patch+yaml, application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json] but got: application/json; charset=utf-8",
+        ),
+        (request("delete", "web", JSON, ""), "unable to decode body: unexpected end of JSON input"),
+    ];
+    for (request, words) in cases {
+        assert_eq!(mutation_of(&request, Rules::Original).unwrap_err().to_string(), words);
+        assert_eq!(mutation_of(&request, Rules::Native).unwrap().name, "web");
+    }
+    let namespace = Request {
+        of: ResourceType::new("", "v1", "namespaces"),
+        namespace: "",
+        ..request("update", "shop", JSON, r#"{"kind":"Namespace","metadata":{"name":"shop"}}"#)
+    };
+    assert!(mutation_of(&namespace, Rules::Original).is_err() && mutation_of(&namespace, Rules::Native).is_ok());
+}
+
+#[test]
+fn options_come_from_the_query() {
+    let query =
+        [("fieldManager", "x"), ("force", "true"), ("pretty", "true")].map(|(k, v)| (k.to_string(), v.to_string()));
+    let apply =
+        Request { query: &query, ..request("patch", "web", "application/apply-patch+yaml", "kind: ConfigMap\n") };
+    let made = mutation_of(&apply, Rules::Native).unwrap();
+    assert_eq!((&*made.options, &*made.field_manager), (&b"fieldManager: x\nforce: true\n"[..], "x"));
+    let create = Request { query: &query, ..request("create", "", JSON, r#"{"metadata":{"name":"a"}}"#) };
+    let made = mutation_of(&create, Rules::Native).unwrap();
+    assert_eq!((&*made.options, &*made.field_manager), (&b"fieldManager: x\n"[..], ""));
+}
+
+#[test]
+fn a_recording_is_a_directory_that_reads_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let recorder = Recorder::begin(&out, None, Naming::default()).unwrap();
+    let one = mutation_of(&request("create", "", JSON, r#"{"metadata":{"name":"a"}}"#), Rules::Native).unwrap();
+    let two = mutation_of(&request("delete", "b", "", ""), Rules::Native).unwrap();
+    for mutation in [&two, &one, &two] {
+        recorder.keep(mutation).unwrap();
+    }
+    assert_eq!(recorder.recorded(), 3);
+    assert!(out.join("Create/namespaces/shop/core/configmaps").is_dir());
+    let read = read_directory(&out).unwrap();
+    assert_eq!(read.mutations, [two.clone(), one, two]);
+    assert!(read.ordered && read.problems.is_empty());
+    let refused = Recorder::begin(&out, None, Naming::default()).unwrap_err().to_string();
+    assert!(refused.contains("it is not empty"), "{refused}");
+}
+
+#[test]
+fn declared_outputs_say_the_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = OutputResources::read("managementResources: {exactResources: [{version: v1, resource: configmaps, namespace: shop, name: a}]}\nuserWorkloadResources: {exactResources: [{version: v1, resource: configmaps, namespace: shop, name: a}]}").unwrap();
+    let out = folder.path().join("out");
+    let recorder = Recorder::begin(&out, Some(outputs), Naming::default()).unwrap();
+    for name in ["a", "b"] {
+        let body = format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
+        recorder.keep(&mutation_of(&request("create", "", JSON, &body), Rules::Native).unwrap()).unwrap();
+    }
+    let read = read_directory(&out).unwrap();
+    let places: Vec<(Place, &str)> = read.mutations.iter().map(|m| (m.place, &*m.name)).collect();
+    assert_eq!(places, [(Place::Management, "a"), (Place::UserWorkload, "a"), (Place::Unspecified, "b")]);
+}
