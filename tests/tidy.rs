@@ -16,6 +16,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("gather", &["object"]),
     ("kernel", &["object", "gather"]),
     ("probe", &["object", "cluster", "kernel"]),
+    ("template", &["object"]),
     ("cli", &["object", "cluster", "gather", "kernel", "probe", "greeter", "rogue"]),
 ];
 

@@ -35,9 +35,10 @@ fn push_hex(out: &mut String, prefix: &str, c: char, width: usize) {
     write!(out, "{prefix}{:0width$x}", c as u32).expect("writing to a String cannot fail");
 }
 
+/// Go's `strconv.IsPrint`: what is not escaped in quotes.
 // Rust's Debug keeps the same characters as Go's IsPrint (letters, marks, numbers, punctuation, symbols, ASCII space)
 // but for combining marks at the start of a string, which Go keeps.
-fn is_printable(c: char) -> bool {
+pub fn is_printable(c: char) -> bool {
     c == ' ' || c == '\'' || c.escape_debug().len() == 1 || is_combining(c)
 }
 

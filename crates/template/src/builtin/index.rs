@@ -1,0 +1,102 @@
+//! `index`, `slice` and `len`.
+
+use std::rc::Rc;
+
+use crate::error::Error;
+use crate::exec::Slot;
+use crate::value::{Kind, List, Str, Value};
+
+/// `index x 1 2` is `x[1][2]`.
+pub(super) fn index(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
+    if matches!(item.value, Value::Nil) {
+        return Err(Error::call("index of untyped nil"));
+    }
+    let mut item = Slot::concrete(item.value.clone());
+    for index in indexes {
+        item = match &item.value {
+            Value::Nil => return Err(Error::call("index of nil pointer")),
+            Value::String(text) => Slot::concrete(Value::Uint8(*at(text, &index.value, "string")?)),
+            Value::Bytes(bytes) => Slot::concrete(Value::Uint8(*at(bytes, &index.value, "slice")?)),
+            Value::List(go_type, list) => Slot::element(*go_type, at(list, &index.value, "slice")?.clone()),
+            Value::Map(go_type, map) => {
+                let key = key(&index.value)?;
+                Slot::element(*go_type, map.get(key).unwrap_or_else(|| Value::zero(go_type.element())))
+            }
+            other => return Err(Error::call(format!("can't index item of type {}", other.type_name()))),
+        };
+    }
+    Ok(item)
+}
+
+/// Element `index`. Go's check lets the length itself through, and its runtime refuses it in other words.
+fn at<'l, T>(items: &'l [T], index: &Value, what: &str) -> Result<&'l T, Error> {
+    let index = position(index, items.len())?;
+    items.get(index).ok_or_else(|| Error::call(format!("reflect: {what} index out of range")))
+}
+
+fn position(index: &Value, length: usize) -> Result<usize, Error> {
+    let number = match (index.as_i64(), index.as_u64()) {
+        (Some(number), _) => number,
+        (None, Some(number)) => number as i64,
+        _ if matches!(index, Value::Nil) => return Err(Error::call("cannot index slice/array with nil")),
+        _ => return Err(Error::call(format!("cannot index slice/array with type {}", index.type_name()))),
+    };
+    match usize::try_from(number) {
+        Ok(position) if position <= length => Ok(position),
+        _ => Err(Error::call(format!("index out of range: {number}"))),
+    }
+}
+
+fn key(index: &Value) -> Result<&Str, Error> {
+    match index {
+        Value::String(key) => Ok(key),
+        Value::Nil => Err(Error::call("value is nil; should be of type string")),
+        other => Err(Error::call(format!("value has type {}; should be string", other.type_name()))),
+    }
+}
+
+/// `slice x 1 2` is `x[1:2]`.
+pub(super) fn slice(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
+    if matches!(item.value, Value::Nil) {
+        return Err(Error::call("slice of untyped nil"));
+    }
+    if indexes.len() > 3 {
+        return Err(Error::call(format!("too many slice indexes: {}", indexes.len())));
+    }
+    let length = match &item.value {
+        Value::String(_) if indexes.len() == 3 => return Err(Error::call("cannot 3-index slice a string")),
+        Value::String(text) | Value::Bytes(text) => text.len(),
+        Value::List(_, list) => list.len(),
+        other => return Err(Error::call(format!("can't slice item of type {}", other.type_name()))),
+    };
+    let mut bounds = [0, length, length];
+    for (bound, index) in bounds.iter_mut().zip(indexes) {
+        *bound = position(&index.value, length)?;
+    }
+    let [from, to, capacity] = bounds;
+    let last = if indexes.len() == 3 { capacity } else { to };
+    for (low, high) in [(from, to), (to, last)] {
+        if low > high {
+            return Err(Error::call(format!("invalid slice index: {low} > {high}")));
+        }
+    }
+    Ok(Slot::concrete(match &item.value {
+        Value::String(text) => Value::string(&text[from..to]),
+        Value::Bytes(bytes) => Value::Bytes(Str::new(&bytes[from..to])),
+        Value::List(go_type, list) => Value::List(*go_type, Rc::new(List::new(list[from..to].to_vec()))),
+        other => other.clone(),
+    }))
+}
+
+/// The length of what has one.
+pub(super) fn length(item: &Slot) -> Result<usize, Error> {
+    match &item.value {
+        Value::Nil if item.is_interface => Err(Error::call("len of nil pointer")),
+        Value::Nil => Err(Error::call("reflect: call of reflect.Value.Type on zero Value")),
+        Value::String(text) | Value::Bytes(text) => Ok(text.len()),
+        Value::List(_, list) => Ok(list.len()),
+        Value::Map(_, map) => Ok(map.len()),
+        other if other.kind() == Kind::String => Ok(crate::format::text_of(other).len()),
+        other => Err(Error::call(format!("len of type {}", other.type_name()))),
+    }
+}

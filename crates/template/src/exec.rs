@@ -1,0 +1,118 @@
+//! One run of a template.
+
+mod call;
+mod eval;
+mod field;
+mod frame;
+mod range;
+mod slot;
+
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::format::quote;
+use crate::options::Options;
+use crate::set::Set;
+use crate::stack;
+use crate::value::{Str, Value};
+use frame::Frame;
+pub(crate) use slot::Slot;
+
+/// A running execution: what functions and methods get to call back and to account for their work.
+pub struct Execution<'a> {
+    set: Arc<Set>,
+    options: Options<'a>,
+    out: Vec<u8>,
+    variables: Vec<(u32, Slot)>,
+    /// Templates within templates, `include`d ones as well.
+    depth: usize,
+    steps_left: u64,
+    /// Argument lists that wait to be used again.
+    spare_slots: Vec<Vec<Slot>>,
+    spare_values: Vec<Vec<Value>>,
+}
+
+impl<'a> Execution<'a> {
+    pub(crate) fn new(set: &Arc<Set>, options: Options<'a>, out: Vec<u8>) -> Execution<'a> {
+        Execution {
+            set: set.clone(),
+            options,
+            out,
+            variables: Vec::new(),
+            depth: 0,
+            steps_left: options.limits.steps,
+            spare_slots: Vec::new(),
+            spare_values: Vec::new(),
+        }
+    }
+
+    pub(crate) fn into_output(self) -> Vec<u8> {
+        self.out
+    }
+
+    /// Executes a template of the running set and adds what it writes to the output, partly if it fails.
+    pub(crate) fn run(&mut self, name: &[u8], data: &Value) -> Result<(), Error> {
+        let Some(tree) = self.set.lookup(name) else {
+            let (name, set) = (quote::quote(name), quote::quote(self.set.name()));
+            return Err(Error::call(format!("template: no template {name} associated with template {set}")));
+        };
+        let base = self.variables.len();
+        let dot = Slot::concrete(data.clone());
+        self.variables.push((0, dot.clone()));
+        let outcome = stack::grow(|| Frame::new(self, &tree, base).run(&dot));
+        self.variables.truncate(base);
+        outcome
+    }
+
+    /// Executes a template of the running set, as Helm's `include` does, and gives what it wrote.
+    pub fn render(&mut self, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
+        let start = self.out.len();
+        self.depth += 1;
+        let outcome = self.run(name.as_ref(), data);
+        self.depth -= 1;
+        let text = Str::new(&self.out[start..]);
+        self.out.truncate(start);
+        outcome.map(|()| text)
+    }
+
+    /// Executes a template of another set, as Helm's `tpl` does with a layer over the running one.
+    pub fn render_in(&mut self, set: &Arc<Set>, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
+        let outer = std::mem::replace(&mut self.set, set.clone());
+        let outcome = self.render(name, data);
+        self.set = outer;
+        outcome
+    }
+
+    /// The set whose templates run.
+    pub fn set(&self) -> &Arc<Set> {
+        &self.set
+    }
+
+    /// The host of that type which the execution was given.
+    pub fn host<T: 'static>(&self) -> Option<&'a T> {
+        self.options.hosts.iter().find_map(|host| host.downcast_ref())
+    }
+
+    /// How the template is executed.
+    pub fn options(&self) -> Options<'a> {
+        self.options
+    }
+
+    /// Takes steps from the budget, for functions whose work grows with a number they were given.
+    pub fn charge(&mut self, steps: u64) -> Result<(), Error> {
+        match self.steps_left.checked_sub(steps) {
+            Some(left) => self.steps_left = left,
+            None => return Err(Error::call(format!("took more than {} steps", self.options.limits.steps))),
+        }
+        Ok(())
+    }
+
+    /// Accounts for a result of that size before it is made: it may not be larger than the output may be.
+    pub fn charge_bytes(&mut self, bytes: usize) -> Result<(), Error> {
+        let limit = self.options.limits.output_bytes;
+        if bytes > limit {
+            return Err(Error::call(format!("result of {bytes} bytes is larger than the limit of {limit}")));
+        }
+        self.charge(bytes as u64 / 64)
+    }
+}

@@ -1,0 +1,227 @@
+//! Calls of functions and methods.
+
+use super::Slot;
+use super::frame::Frame;
+use crate::builtin::Builtin;
+use crate::error::Error;
+use crate::function::Signature;
+use crate::parse::{Called, Callee, Operand, Part, print_part};
+use crate::value::{Kind, Method, Type, Value};
+
+/// Most argument lists that are kept for later calls; they nest as calls do.
+const MAX_SPARE: usize = 64;
+
+impl<'t> Frame<'_, '_, 't> {
+    /// A function by its name. `node` is what errors of the function show: the command, or the name alone.
+    pub(super) fn function(
+        &mut self,
+        dot: &Slot,
+        called: &'t Called,
+        node: Part<'t>,
+        args: &'t [Operand],
+        last: Option<Slot>,
+    ) -> Result<Slot, Error> {
+        self.step()?;
+        match called.callee {
+            Callee::Builtin(builtin) => self.builtin(dot, builtin, called, node, args, last),
+            Callee::Function(place) => {
+                let set = self.execution.set.clone();
+                let function = set.functions().at(place);
+                let values = self.arguments(dot, called.name.as_bytes(), function.signature, args, last)?;
+                let outcome = (function.body)(self.execution, &values);
+                self.give_back(values);
+                self.finish(outcome, function.signature, called.name.as_bytes(), node)
+            }
+        }
+    }
+
+    pub(super) fn method(
+        &mut self,
+        dot: &Slot,
+        receiver: &Value,
+        method: &'static Method,
+        node: Part<'t>,
+        args: &'t [Operand],
+        last: Option<Slot>,
+    ) -> Result<Slot, Error> {
+        self.step()?;
+        let values = self.arguments(dot, method.name.as_bytes(), &method.signature, args, last)?;
+        let outcome = (method.body)(self.execution, receiver, &values);
+        self.give_back(values);
+        self.finish(outcome, &method.signature, method.name.as_bytes(), node)
+    }
+
+    fn finish(
+        &mut self,
+        outcome: Result<Value, Error>,
+        signature: &Signature,
+        name: &[u8],
+        node: Part<'t>,
+    ) -> Result<Slot, Error> {
+        match outcome {
+            Ok(value) => Ok(Slot::result(signature.result, value)),
+            Err(error) => Err(self.failed_call(error, name, node)),
+        }
+    }
+
+    fn failed_call(&mut self, error: Error, name: &[u8], node: Part<'t>) -> Error {
+        self.at = node;
+        let problem = format!("error calling {}: {error}", String::from_utf8_lossy(name));
+        let cause = error.spot().is_some().then_some(error);
+        self.fail_with(problem, cause)
+    }
+
+    fn builtin(
+        &mut self,
+        dot: &Slot,
+        builtin: Builtin,
+        called: &'t Called,
+        node: Part<'t>,
+        args: &'t [Operand],
+        last: Option<Slot>,
+    ) -> Result<Slot, Error> {
+        let name = called.name.as_bytes();
+        let signature = builtin.signature();
+        self.check_count(name, signature, args.len(), last.is_some())?;
+        if matches!(builtin, Builtin::And | Builtin::Or) {
+            return self.logic(dot, builtin == Builtin::Or, args, last);
+        }
+        let callee = match builtin {
+            Builtin::Call => Some(self.callee_name(args, &last)),
+            _ => None,
+        };
+        let mut slots = self.execution.spare_slots.pop().unwrap_or_default();
+        for (index, arg) in args.iter().enumerate() {
+            slots.push(self.argument(dot, signature.param(index), arg)?);
+        }
+        if let Some(last) = last {
+            slots.push(self.validate(last, signature.param(args.len()))?);
+        }
+        let outcome = match callee {
+            Some(name) => self.call(&name, &slots),
+            None => builtin.run(self.execution, &slots),
+        };
+        slots.clear();
+        if self.execution.spare_slots.len() < MAX_SPARE {
+            self.execution.spare_slots.push(slots);
+        }
+        outcome.map_err(|error| self.failed_call(error, name, node))
+    }
+
+    /// `and` and `or` stop at the first argument that decides.
+    fn logic(&mut self, dot: &Slot, stop: bool, args: &'t [Operand], last: Option<Slot>) -> Result<Slot, Error> {
+        let mut value = Slot::INVALID;
+        for arg in args {
+            value = self.argument(dot, Type::REFLECT, arg)?;
+            if value.value.is_true() == stop {
+                return Ok(value);
+            }
+        }
+        Ok(last.unwrap_or(value))
+    }
+
+    /// What `call` names its function in errors.
+    fn callee_name(&self, args: &'t [Operand], last: &Option<Slot>) -> String {
+        match (args.first(), last) {
+            (Some(arg), _) => print_part(self.tree, Part::Operand(arg)),
+            (None, Some(Slot { value: Value::String(text), .. })) => text.to_string(),
+            (None, Some(last)) if last.is_invalid() => "<invalid Value>".to_string(),
+            (None, last) => format!("<{} Value>", last.as_ref().map(Slot::type_name).unwrap_or_default()),
+        }
+    }
+
+    /// `call f x y`
+    fn call(&mut self, name: &str, slots: &[Slot]) -> Result<Slot, Error> {
+        let (function, args) = match slots.split_first() {
+            None | Some((Slot { value: Value::Nil, .. }, _)) => return Err(Error::call("call of nil")),
+            Some((Slot { value: Value::Func(function), .. }, args)) => (function.clone(), args),
+            Some((other, _)) => {
+                return Err(Error::call(format!("non-function {name} of type {}", other.value.type_name())));
+            }
+        };
+        let signature = function.signature;
+        let (given, wanted) = (args.len(), signature.params.len());
+        if signature.variadic && given + 1 < wanted {
+            let wanted = wanted - 1;
+            return Err(Error::call(format!("wrong number of args for {name}: got {given} want at least {wanted}")));
+        }
+        if !signature.variadic && given != wanted {
+            return Err(Error::call(format!("wrong number of args for {name}: got {given} want {wanted}")));
+        }
+        let mut values = Vec::with_capacity(given);
+        for (index, arg) in args.iter().enumerate() {
+            let value = prepared(&arg.value, signature.param(index));
+            values.push(value.map_err(|problem| Error::call(format!("arg {index}: {problem}")))?);
+        }
+        (function.body)(self.execution, &values).map(|value| Slot::result(signature.result, value))
+    }
+
+    /// Arguments that fit the signature.
+    fn arguments(
+        &mut self,
+        dot: &Slot,
+        name: &[u8],
+        signature: &Signature,
+        args: &'t [Operand],
+        last: Option<Slot>,
+    ) -> Result<Vec<Value>, Error> {
+        self.check_count(name, signature, args.len(), last.is_some())?;
+        let mut values = self.execution.spare_values.pop().unwrap_or_default();
+        for (index, arg) in args.iter().enumerate() {
+            values.push(self.argument(dot, signature.param(index), arg)?.value);
+        }
+        if let Some(last) = last {
+            values.push(self.validate(last, signature.param(args.len()))?.value);
+        }
+        Ok(values)
+    }
+
+    fn give_back(&mut self, mut values: Vec<Value>) {
+        values.clear();
+        if self.execution.spare_values.len() < MAX_SPARE {
+            self.execution.spare_values.push(values);
+        }
+    }
+
+    fn check_count(&self, name: &[u8], signature: &Signature, args: usize, has_last: bool) -> Result<(), Error> {
+        let name = || String::from_utf8_lossy(name).into_owned();
+        let given = args + usize::from(has_last);
+        let wanted = signature.params.len();
+        if signature.variadic && given + 1 < wanted {
+            let wanted = wanted - 1;
+            return Err(self.fail(format!("wrong number of args for {}: want at least {wanted} got {args}", name())));
+        }
+        if !signature.variadic && given != wanted {
+            return Err(self.fail(format!("wrong number of args for {}: want {wanted} got {given}", name())));
+        }
+        Ok(())
+    }
+}
+
+/// An argument of `call`, whole numbers converted among themselves.
+fn prepared(value: &Value, go_type: Type) -> Result<Value, String> {
+    let Some(own) = value.type_of() else {
+        if go_type.can_be_nil() {
+            return Ok(Value::zero(go_type));
+        }
+        return Err(format!("value is nil; should be of type {go_type}"));
+    };
+    if own.assignable_to(go_type) {
+        return Ok(value.clone());
+    }
+    let number = value.as_i64().or_else(|| value.as_u64().map(|number| number as i64));
+    let converted = number.and_then(|number| match go_type.kind() {
+        Kind::Int => Some(Value::Int(number)),
+        Kind::Int8 => Some(Value::Int8(number as i8)),
+        Kind::Int16 => Some(Value::Int16(number as i16)),
+        Kind::Int32 => Some(Value::Int32(number as i32)),
+        Kind::Int64 => Some(Value::Int64(number)),
+        Kind::Uint => Some(Value::Uint(number as u64)),
+        Kind::Uint8 => Some(Value::Uint8(number as u8)),
+        Kind::Uint16 => Some(Value::Uint16(number as u16)),
+        Kind::Uint32 => Some(Value::Uint32(number as u32)),
+        Kind::Uint64 => Some(Value::Uint64(number as u64)),
+        _ => None,
+    });
+    converted.ok_or_else(|| format!("value has type {}; should be {go_type}", value.type_name()))
+}

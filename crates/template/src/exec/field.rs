@@ -1,0 +1,102 @@
+//! Fields of structs, entries of maps, and methods.
+
+use super::Slot;
+use super::frame::Frame;
+use crate::error::Error;
+use crate::format::quote;
+use crate::options::MissingKey;
+use crate::parse::{Operand, Part};
+use crate::value::{Shape, Str, Value};
+
+impl<'t> Frame<'_, '_, 't> {
+    /// `.X.Y.Z`, possibly with arguments for the last. `node` is what errors of methods show.
+    pub(super) fn fields(
+        &mut self,
+        dot: &Slot,
+        mut receiver: Slot,
+        node: &'t Operand,
+        path: &'t [Str],
+        args: &'t [Operand],
+        last: Option<Slot>,
+    ) -> Result<Slot, Error> {
+        if let Operand::Chain(chain) = node
+            && matches!(chain.operand, Operand::Nil(_))
+        {
+            let shown = crate::parse::print_part(self.tree, Part::Operand(node));
+            return Err(self.fail(format!("indirection through explicit nil in {shown}")));
+        }
+        let Some((final_name, names)) = path.split_last() else { return Ok(receiver) };
+        for name in names {
+            receiver = self.field(dot, name, node, &[], None, receiver)?;
+        }
+        self.field(dot, final_name, node, args, last, receiver)
+    }
+
+    /// One field. `args` are the operands of the command, the field itself first.
+    fn field(
+        &mut self,
+        dot: &Slot,
+        name: &'t Str,
+        node: &'t Operand,
+        args: &'t [Operand],
+        last: Option<Slot>,
+        receiver: Slot,
+    ) -> Result<Slot, Error> {
+        let has_args = args.len() > 1 || last.is_some();
+        match &receiver.value {
+            // The common case: an entry of a map whose type has no name, and so no methods.
+            Value::Map(go_type, map) if !has_args && matches!(go_type.0, Shape::Map(..)) => match map.get(name) {
+                Some(value) => Ok(Slot::element(*go_type, value)),
+                None => self.missing(name, &receiver),
+            },
+            Value::Nil if receiver.is_interface => {
+                Err(self.fail(format!("nil pointer evaluating interface {{}}.{name}")))
+            }
+            Value::Nil => match self.execution.options.missing_key {
+                MissingKey::Error => Err(self.fail(format!("nil data; no entry for key {}", quote::quote(name)))),
+                _ => Ok(Slot::INVALID),
+            },
+            value => {
+                let go_type = value.type_of();
+                if let Some(method) = go_type.zip(name.as_utf8()).and_then(|(go_type, name)| go_type.method(name)) {
+                    let args = args.get(1..).unwrap_or_default();
+                    let receiver = value.clone();
+                    return self.method(dot, &receiver, method, Part::Operand(node), args, last);
+                }
+                self.entry(name, &receiver, has_args)
+            }
+        }
+    }
+
+    /// A field of a struct or an entry of a map, which take no arguments.
+    fn entry(&mut self, name: &'t Str, receiver: &Slot, has_args: bool) -> Result<Slot, Error> {
+        match &receiver.value {
+            Value::Map(..) if has_args => Err(self.fail(format!("{name} is not a method but has arguments"))),
+            Value::Map(go_type, map) => match map.get(name) {
+                Some(value) => Ok(Slot::element(*go_type, value)),
+                None => self.missing(name, receiver),
+            },
+            Value::Object(object) => match name.as_utf8().and_then(|name| object.field(name)) {
+                Some(_) if has_args => {
+                    Err(self.fail(format!("{name} has arguments but cannot be invoked as function")))
+                }
+                Some(value) => Ok(Slot::concrete(value)),
+                None => Err(self.no_field(name, receiver)),
+            },
+            _ => Err(self.no_field(name, receiver)),
+        }
+    }
+
+    fn no_field(&self, name: &Str, receiver: &Slot) -> Error {
+        self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()))
+    }
+
+    /// What a key is that its map does not have.
+    fn missing(&mut self, name: &Str, receiver: &Slot) -> Result<Slot, Error> {
+        match (self.execution.options.missing_key, receiver.value.type_of()) {
+            (MissingKey::Error, _) => Err(self.fail(format!("map has no entry for key {}", quote::quote(name)))),
+            (MissingKey::Zero, Some(go_type)) => Ok(Slot::element(go_type, Value::zero(go_type.element()))),
+            _ => Ok(Slot::INVALID),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! One template on its way: walking nodes, and errors with their place.
+
+use super::{Execution, Slot};
+use crate::error::{Error, Spot};
+use crate::format::{self, quote};
+use crate::parse::{Branch, Invocation, Node, Part, Tree, print_part};
+use crate::stack;
+use crate::value::{Kind, Value};
+
+/// A template that runs, and the part of it that errors are reported at.
+pub(super) struct Frame<'e, 'a, 't> {
+    pub(super) execution: &'e mut Execution<'a>,
+    pub(super) tree: &'t Tree,
+    /// Where the variables of this template begin; no template sees those of its caller.
+    base: usize,
+    pub(super) at: Part<'t>,
+}
+
+/// How a list of nodes ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+impl<'e, 'a, 't> Frame<'e, 'a, 't> {
+    pub(super) fn new(execution: &'e mut Execution<'a>, tree: &'t Tree, base: usize) -> Frame<'e, 'a, 't> {
+        Frame { execution, tree, base, at: Part::List(&tree.root) }
+    }
+
+    pub(super) fn run(mut self, dot: &Slot) -> Result<(), Error> {
+        self.walk(dot, &self.tree.root).map(|_| ())
+    }
+
+    pub(super) fn walk(&mut self, dot: &Slot, list: &'t [Node]) -> Result<Flow, Error> {
+        for node in list {
+            match node {
+                Node::Text(range) => {
+                    let text = &self.tree.text[range.start as usize..range.end as usize];
+                    self.execution.out.extend_from_slice(text);
+                    self.check_output()?;
+                }
+                Node::Action(action) => {
+                    self.step()?;
+                    let value = self.pipeline(dot, &action.pipe)?;
+                    if action.pipe.declared.is_empty() {
+                        self.at = Part::Node(node);
+                        self.print(value)?;
+                    }
+                }
+                Node::If(branch) => {
+                    let flow = stack::grow(|| self.branch(dot, branch, false))?;
+                    if flow != Flow::Next {
+                        return Ok(flow);
+                    }
+                }
+                Node::With(branch) => {
+                    let flow = stack::grow(|| self.branch(dot, branch, true))?;
+                    if flow != Flow::Next {
+                        return Ok(flow);
+                    }
+                }
+                Node::Range(branch) => {
+                    self.at = Part::Node(node);
+                    stack::grow(|| self.range(dot, branch))?;
+                }
+                Node::Template(invocation) => {
+                    self.at = Part::Node(node);
+                    stack::grow(|| self.template(dot, invocation))?;
+                }
+                Node::Break => return Ok(Flow::Break),
+                Node::Continue => return Ok(Flow::Continue),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn print(&mut self, slot: Slot) -> Result<(), Error> {
+        let limit = self.execution.options.limits.output_bytes;
+        let outcome = match &slot.value {
+            Value::Nil => {
+                self.execution.out.extend_from_slice(b"<no value>");
+                Ok(())
+            }
+            value if value.kind() == Kind::Func => {
+                let node = print_part(self.tree, self.at);
+                return Err(self.fail(format!("can't print {node} of type {}", slot.type_name())));
+            }
+            value => format::append(&mut self.execution.out, value, limit),
+        };
+        outcome.map_err(|error| self.fail(error.to_string()))?;
+        self.check_output()
+    }
+
+    /// `if`, and `with`, which sets dot.
+    fn branch(&mut self, dot: &Slot, branch: &'t Branch, sets_dot: bool) -> Result<Flow, Error> {
+        self.step()?;
+        let mark = self.mark();
+        let value = self.pipeline(dot, &branch.pipe)?;
+        let flow = match (value.value.is_true(), &branch.otherwise) {
+            (true, _) if sets_dot => self.walk(&value, &branch.list)?,
+            (true, _) => self.walk(dot, &branch.list)?,
+            (false, Some(otherwise)) => self.walk(dot, otherwise)?,
+            (false, None) => Flow::Next,
+        };
+        self.pop(mark);
+        Ok(flow)
+    }
+
+    fn template(&mut self, dot: &Slot, invocation: &'t Invocation) -> Result<(), Error> {
+        self.step()?;
+        let Some(tree) = self.execution.set.lookup(&invocation.name) else {
+            return Err(self.fail(format!("template {} not defined", quote::quote(&invocation.name))));
+        };
+        let deepest = self.execution.options.limits.depth;
+        if self.execution.depth >= deepest {
+            return Err(self.fail(format!("exceeded maximum template depth ({deepest})")));
+        }
+        let dot = match &invocation.pipe {
+            Some(pipe) => self.pipeline(dot, pipe)?,
+            None => Slot::INVALID,
+        };
+        let base = self.mark();
+        self.push(0, dot.clone());
+        self.execution.depth += 1;
+        Frame::new(self.execution, &tree, base).run(&dot)?;
+        self.execution.depth -= 1;
+        self.pop(base);
+        Ok(())
+    }
+
+    pub(super) fn mark(&self) -> usize {
+        self.execution.variables.len()
+    }
+
+    pub(super) fn pop(&mut self, mark: usize) {
+        self.execution.variables.truncate(mark);
+    }
+
+    pub(super) fn push(&mut self, name: u32, value: Slot) {
+        self.execution.variables.push((name, value));
+    }
+
+    /// The variable declared last under that name.
+    pub(super) fn variable(&mut self, name: u32) -> Result<&mut Slot, Error> {
+        let variables = &self.execution.variables[self.base..];
+        match variables.iter().rposition(|(known, _)| *known == name) {
+            Some(found) => Ok(&mut self.execution.variables[self.base + found].1),
+            None => Err(self.fail(format!("undefined variable: {}", self.tree.variables[name as usize]))),
+        }
+    }
+
+    pub(super) fn step(&mut self) -> Result<(), Error> {
+        self.execution.charge(1).map_err(|error| self.fail(error.to_string()))
+    }
+
+    fn check_output(&mut self) -> Result<(), Error> {
+        let limit = self.execution.options.limits.output_bytes;
+        if self.execution.out.len() <= limit {
+            return Ok(());
+        }
+        Err(self.fail(format!("output is larger than the limit of {limit} bytes")))
+    }
+
+    /// An error at the present part of the template.
+    pub(super) fn fail(&self, problem: String) -> Error {
+        self.fail_with(problem, None)
+    }
+
+    pub(super) fn fail_with(&self, problem: String, cause: Option<Error>) -> Error {
+        let position = self.at.position() as usize;
+        let before = &self.tree.text[..position.min(self.tree.text.len())];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let column = before.iter().rposition(|byte| *byte == b'\n').map_or(position, |newline| position - newline - 1);
+        let (file, template) = (self.tree.file.to_string(), self.tree.name.to_string());
+        let node = print_part(self.tree, self.at);
+        let name = quote::quote(&self.tree.name);
+        let text = format!("template: {file}:{line}:{column}: executing {name} at <{node}>: {problem}");
+        Error::Execute(Box::new(Spot { text, file, template, line, column: Some(column), node, problem, cause }))
+    }
+}

@@ -1,0 +1,52 @@
+//! What an execution may do and use.
+
+use std::any::Any;
+
+/// What a field of a map is that the map does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingKey {
+    /// No value; printed it is `<no value>`.
+    #[default]
+    Invalid,
+    /// The zero value of the map's element type.
+    Zero,
+    /// An error.
+    Error,
+}
+
+/// Bounds of an execution. All are counted, none is a clock, so the same input always ends the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of output, and of any string or list a function makes on the way.
+    pub output_bytes: usize,
+    /// Templates within templates.
+    pub depth: usize,
+    /// Actions, arguments and calls evaluated, and what functions charge for long work.
+    pub steps: u64,
+}
+
+/// Output of the largest chart seen is 2 MB.
+const MAX_OUTPUT_BYTES: usize = 256 << 20;
+
+/// Go's own limit, which is in the text of its error.
+const MAX_DEPTH: usize = 100_000;
+
+/// Some ten seconds of work; the largest charts need a few million.
+const MAX_STEPS: u64 = 500_000_000;
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { output_bytes: MAX_OUTPUT_BYTES, depth: MAX_DEPTH, steps: MAX_STEPS }
+    }
+}
+
+/// How a template is executed.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// What a missing key is.
+    pub missing_key: MissingKey,
+    /// Where an execution ends.
+    pub limits: Limits,
+    /// What functions find with [`crate::Execution::host`]: a clock, a view of a cluster, an engine's own state.
+    pub hosts: &'a [&'a dyn Any],
+}

@@ -1,0 +1,268 @@
+//! Cuts the text of a template into tokens.
+
+use crate::parse::token::{Kind, Token};
+use crate::rune;
+
+mod inside;
+
+const LEFT_COMMENT: &[u8] = b"/*";
+const RIGHT_COMMENT: &[u8] = b"*/";
+/// The marker and the space beside it.
+const TRIM_MARKER_BYTES: usize = 2;
+
+/// Begin and end of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Delimiters {
+    pub(crate) left: Vec<u8>,
+    pub(crate) right: Vec<u8>,
+}
+
+impl Delimiters {
+    /// An empty one is the default.
+    pub(crate) fn new(left: &str, right: &str) -> Delimiters {
+        let or = |text: &str, default: &str| if text.is_empty() { default } else { text }.as_bytes().to_vec();
+        Delimiters { left: or(left, "{{"), right: or(right, "}}") }
+    }
+}
+
+pub(crate) struct Lexer<'t> {
+    input: &'t [u8],
+    delimiters: &'t Delimiters,
+    position: usize,
+    start: usize,
+    at_end: bool,
+    parens: usize,
+    line: usize,
+    start_line: usize,
+    inside_action: bool,
+    /// `break` and `continue` are keywords unless functions have their names.
+    pub(crate) break_is_keyword: bool,
+    pub(crate) continue_is_keyword: bool,
+}
+
+/// What a step of the lexer comes to: a token, or another step.
+enum Step<'t> {
+    Token(Token<'t>),
+    Text,
+    LeftDelim,
+    Comment,
+    RightDelim,
+}
+
+impl<'t> Lexer<'t> {
+    pub(crate) fn new(input: &'t [u8], delimiters: &'t Delimiters) -> Lexer<'t> {
+        Lexer {
+            input,
+            delimiters,
+            position: 0,
+            start: 0,
+            at_end: false,
+            parens: 0,
+            line: 1,
+            start_line: 1,
+            inside_action: false,
+            break_is_keyword: true,
+            continue_is_keyword: true,
+        }
+    }
+
+    pub(crate) fn next_token(&mut self) -> Token<'t> {
+        let mut step = if self.inside_action { self.inside_action() } else { Step::Text };
+        loop {
+            step = match step {
+                Step::Token(token) => return token,
+                Step::Text => self.text(),
+                Step::LeftDelim => self.left_delim(),
+                Step::Comment => self.comment(),
+                Step::RightDelim => self.right_delim(),
+            };
+        }
+    }
+
+    fn text(&mut self) -> Step<'t> {
+        let Some(found) = find(&self.input[self.position..], &self.delimiters.left) else {
+            self.position = self.input.len();
+            if self.position == self.start {
+                return self.emit(Kind::Eof);
+            }
+            self.line += newlines(&self.input[self.start..self.position]);
+            return self.emit(Kind::Text);
+        };
+        if found > 0 {
+            self.position += found;
+            let after = self.position + self.delimiters.left.len();
+            let trimmed = if has_left_trim_marker(&self.input[after..]) {
+                trailing_spaces(&self.input[self.start..self.position])
+            } else {
+                0
+            };
+            self.position -= trimmed;
+            self.line += newlines(&self.input[self.start..self.position]);
+            let token = self.token(Kind::Text);
+            self.position += trimmed;
+            self.ignore();
+            if !token.text.is_empty() {
+                return Step::Token(token);
+            }
+        }
+        Step::LeftDelim
+    }
+
+    fn left_delim(&mut self) -> Step<'t> {
+        self.position += self.delimiters.left.len();
+        let rest = &self.input[self.position..];
+        let marker = if has_left_trim_marker(rest) { TRIM_MARKER_BYTES } else { 0 };
+        if rest[marker..].starts_with(LEFT_COMMENT) {
+            self.position += marker;
+            self.ignore();
+            return Step::Comment;
+        }
+        let token = self.token(Kind::LeftDelim);
+        self.inside_action = true;
+        self.position += marker;
+        self.ignore();
+        self.parens = 0;
+        Step::Token(token)
+    }
+
+    fn comment(&mut self) -> Step<'t> {
+        self.position += LEFT_COMMENT.len();
+        let Some(found) = find(&self.input[self.position..], RIGHT_COMMENT) else {
+            return self.error("unclosed comment".to_string());
+        };
+        self.position += found + RIGHT_COMMENT.len();
+        let Some(trims) = self.at_right_delim() else {
+            return self.error("comment ends before closing delimiter".to_string());
+        };
+        self.line += newlines(&self.input[self.start..self.position]);
+        self.token(Kind::Text);
+        if trims {
+            self.position += TRIM_MARKER_BYTES;
+        }
+        self.position += self.delimiters.right.len();
+        if trims {
+            self.position += leading_spaces(&self.input[self.position..]);
+        }
+        self.ignore();
+        Step::Text
+    }
+
+    fn right_delim(&mut self) -> Step<'t> {
+        let trims = self.at_right_delim() == Some(true);
+        if trims {
+            self.position += TRIM_MARKER_BYTES;
+            self.ignore();
+        }
+        self.position += self.delimiters.right.len();
+        let token = self.token(Kind::RightDelim);
+        if trims {
+            self.position += leading_spaces(&self.input[self.position..]);
+            self.ignore();
+        }
+        self.inside_action = false;
+        Step::Token(token)
+    }
+
+    /// Whether the right delimiter is next, and with a trim marker before it.
+    fn at_right_delim(&self) -> Option<bool> {
+        let rest = &self.input[self.position..];
+        if has_right_trim_marker(rest) && rest[TRIM_MARKER_BYTES..].starts_with(&self.delimiters.right) {
+            return Some(true);
+        }
+        rest.starts_with(&self.delimiters.right).then_some(false)
+    }
+
+    /// The next rune; nothing at the end.
+    fn next(&mut self) -> Option<char> {
+        if self.position >= self.input.len() {
+            self.at_end = true;
+            return None;
+        }
+        let (c, length) = rune::decode(&self.input[self.position..]);
+        self.position += length;
+        if c == '\n' {
+            self.line += 1;
+        }
+        Some(c)
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        let c = self.next();
+        self.backup();
+        c
+    }
+
+    fn backup(&mut self) {
+        if !self.at_end && self.position > 0 {
+            let (c, length) = rune::decode_last(&self.input[..self.position]);
+            self.position -= length;
+            if c == '\n' {
+                self.line -= 1;
+            }
+        }
+    }
+
+    fn token(&mut self, kind: Kind) -> Token<'t> {
+        let text = &self.input[self.start..self.position];
+        let token = Token { kind, position: self.start, text, line: self.start_line, problem: None };
+        self.start = self.position;
+        self.start_line = self.line;
+        token
+    }
+
+    fn emit(&mut self, kind: Kind) -> Step<'t> {
+        Step::Token(self.token(kind))
+    }
+
+    /// Skips what was passed over without `next`, which counts lines itself.
+    fn ignore(&mut self) {
+        self.line += newlines(&self.input[self.start..self.position]);
+        self.start = self.position;
+        self.start_line = self.line;
+    }
+
+    /// An error ends the input.
+    fn error(&mut self, problem: String) -> Step<'t> {
+        let (position, line) = (self.start, self.start_line);
+        self.start = 0;
+        self.position = 0;
+        self.input = &[];
+        Step::Token(Token { kind: Kind::Error, position, text: &[], line, problem: Some(problem) })
+    }
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    let first = *wanted.first()?;
+    let mut from = 0;
+    while let Some(found) = text[from..].iter().position(|byte| *byte == first) {
+        if text[from + found..].starts_with(wanted) {
+            return Some(from + found);
+        }
+        from += found + 1;
+    }
+    None
+}
+
+fn newlines(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte == b'\n').count()
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+fn trailing_spaces(text: &[u8]) -> usize {
+    text.iter().rev().take_while(|byte| is_space(**byte)).count()
+}
+
+fn leading_spaces(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| is_space(**byte)).count()
+}
+
+fn has_left_trim_marker(text: &[u8]) -> bool {
+    text.len() >= 2 && text[0] == b'-' && is_space(text[1])
+}
+
+fn has_right_trim_marker(text: &[u8]) -> bool {
+    text.len() >= 2 && is_space(text[0]) && text[1] == b'-'
+}
