@@ -17,6 +17,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("kernel", &["object", "gather"]),
     ("probe", &["object", "cluster", "kernel"]),
     ("template", &["object"]),
+    ("sandbox", &[]),
     ("cli", &["object", "cluster", "gather", "kernel", "probe", "greeter", "rogue"]),
 ];
 

@@ -1,0 +1,110 @@
+//! A run without a sandbox, for who says so: the time is bounded, and the process group ends with it. Nothing else.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::egress::Proxy;
+use crate::job::{End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, SCRATCH, Usage};
+use crate::run::SandboxError;
+use crate::stream::{self, STDERR_BYTES};
+use crate::wire;
+
+pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
+    let began = Instant::now();
+    let output = make(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
+    let Output::Folder(work) = &output else { unreachable!("it was made as a folder") };
+    let kubeconfig = work.join("kubeconfig");
+    if let Some(text) = &job.kubeconfig {
+        write_private(&kubeconfig, text).map_err(|error| SandboxError::Folder(kubeconfig.clone(), error))?;
+    }
+    let inside = [
+        (OUTPUT, output.path()),
+        (SCRATCH, work.join("tmp")),
+        (INPUT, job.input.clone().unwrap_or_default()),
+        (KUBECONFIG, kubeconfig),
+    ];
+    let outside = |text: &str| {
+        let hit = inside.iter().find(|(name, _)| text == *name || text.ends_with(&format!("={name}")));
+        hit.map_or(text.to_string(), |(name, path)| text.replace(name, &path.display().to_string()))
+    };
+    let proxy = match &job.egress {
+        Some(rules) => {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(SandboxError::Launcher)?;
+            Some(Proxy::start(listener, rules.clone()).map_err(SandboxError::Launcher)?)
+        }
+        None => None,
+    };
+    let mut command = Command::new(&job.program);
+    command.args(job.arguments.iter().map(|argument| outside(argument))).env_clear();
+    command.env("PATH", crate::launcher::SEARCH_PATH).env("HOME", work.join("tmp")).env("TMPDIR", work.join("tmp"));
+    if let Some(proxy) = &proxy {
+        command.envs(crate::egress::variables(&proxy.address().to_string()));
+    }
+    command.envs(&job.env).current_dir(work.join("tmp")).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .map_err(|error| SandboxError::NoProgram { program: job.program.clone(), reason: error.to_string() })?;
+    let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
+    let stderr = child.stderr.take().expect("stderr was asked for as a pipe");
+    let (stdout, stderr) = (stream::head(stdout, job.bounds.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
+    let group = Pid::from_child(&child);
+    let in_time = ends_within(group, job.bounds.wall);
+    // What it left behind in its group goes as well.
+    let _ = kill_process_group(group, Signal::KILL);
+    let status = child.wait().map_err(SandboxError::Launcher)?;
+    let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
+    let stderr = stderr.join().unwrap_or_default();
+    let end = if in_time { end(status) } else { End::Deadline };
+    let usage = Usage { wall: began.elapsed(), ..Usage::default() };
+    let attempts = proxy.map(Proxy::stop).unwrap_or_default();
+    Ok(Finished { end, usage, stdout, stdout_cut, stderr, output, attempts })
+}
+
+fn make(folder: &Path) -> std::io::Result<Output> {
+    let mut number = 0;
+    let work = loop {
+        let work = folder.join(format!("run-{}-{number}", std::process::id()));
+        match std::fs::create_dir(&work) {
+            Ok(()) => break work,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    };
+    std::fs::create_dir(work.join("output"))?;
+    std::fs::create_dir(work.join("tmp"))?;
+    Ok(Output::Folder(work))
+}
+
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?.write_all(text.as_bytes())
+}
+
+fn ends_within(process: Pid, wall: Duration) -> bool {
+    match pidfd_open(process, PidfdFlags::empty()) {
+        Ok(ended) => {
+            let end = Instant::now() + wall;
+            loop {
+                let left = end.saturating_duration_since(Instant::now());
+                match wire::readable(&ended, left) {
+                    Ok(true) => return true,
+                    Ok(false) if left.is_zero() => return false,
+                    Ok(false) => {}
+                    Err(_) => return false,
+                }
+            }
+        }
+        Err(_) => false,
+    }
+}
+
+fn end(status: ExitStatus) -> End {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().map_or_else(|| End::Signalled(status.signal().unwrap_or_default()), End::Exited)
+}

@@ -1,0 +1,123 @@
+//! One request to the proxy.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::{Attempt, Log, Rules};
+
+/// How long a connection may take to come about.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What is between the program and the proxy, and not for whoever is asked.
+const HOP_BY_HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+type Answer = Response<BoxBody<Bytes, hyper::Error>>;
+
+pub(super) async fn answer(request: Request<Incoming>, rules: Arc<Rules>, log: Log) -> Result<Answer, Infallible> {
+    let connect = request.method() == Method::CONNECT;
+    let Some((host, port)) = target(request.uri(), connect) else {
+        return Ok(said(StatusCode::BAD_REQUEST, "this is a proxy: name a host\n".to_string()));
+    };
+    let allowed = rules.allow(&host, port);
+    log.add(Attempt { to: format!("{host}:{port}"), allowed });
+    if !allowed {
+        let text = format!("{host}:{port} is not among the operator's `egress`\n");
+        return Ok(said(StatusCode::FORBIDDEN, text));
+    }
+    let stream = match tokio::time::timeout(CONNECT_TIMEOUT, reach(&host, port, &rules)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => {
+            return Ok(said(StatusCode::BAD_GATEWAY, format!("could not connect to {host}:{port}: {error}\n")));
+        }
+        Err(_) => {
+            return Ok(said(StatusCode::GATEWAY_TIMEOUT, format!("could not connect to {host}:{port} in time\n")));
+        }
+    };
+    Ok(if connect { tunnel(request, stream) } else { forward(request, stream).await })
+}
+
+/// Whom the request is for.
+fn target(uri: &Uri, connect: bool) -> Option<(String, u16)> {
+    let authority = uri.authority()?;
+    let plain = (uri.scheme_str() == Some("http")).then_some(80);
+    let port = authority.port_u16().or(if connect { None } else { plain })?;
+    Some((authority.host().to_string(), port))
+}
+
+async fn reach(host: &str, port: u16, rules: &Rules) -> io::Result<TcpStream> {
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let mut refused = io::Error::new(io::ErrorKind::NotFound, "it has no address");
+    for address in tokio::net::lookup_host((name, port)).await? {
+        if !rules.may_lead_to(host, address) {
+            refused = io::Error::new(io::ErrorKind::PermissionDenied, "its name leads to an address of this machine");
+            continue;
+        }
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+/// Bytes go both ways and are not looked at.
+fn tunnel(request: Request<Incoming>, mut stream: TcpStream) -> Answer {
+    tokio::spawn(async move {
+        if let Ok(upgraded) = hyper::upgrade::on(request).await {
+            // Either side may hang up.
+            let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(upgraded), &mut stream).await;
+        }
+    });
+    said(StatusCode::OK, String::new())
+}
+
+async fn forward(mut request: Request<Incoming>, stream: TcpStream) -> Answer {
+    let broken = |error: hyper::Error| said(StatusCode::BAD_GATEWAY, format!("the connection broke: {error}\n"));
+    let (mut sender, connection) = match hyper::client::conn::http1::handshake(TokioIo::new(stream)).await {
+        Ok(pair) => pair,
+        Err(error) => return broken(error),
+    };
+    tokio::spawn(connection);
+    let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).parse().unwrap_or_default();
+    *request.uri_mut() = path;
+    HOP_BY_HOP.iter().for_each(|name| drop(request.headers_mut().remove(*name)));
+    // One host name stands in the rules, and another in the header would get around them.
+    match authority.parse() {
+        Ok(host) => drop(request.headers_mut().insert(header::HOST, host)),
+        Err(_) => return said(StatusCode::BAD_REQUEST, "the host's name is no header\n".to_string()),
+    }
+    match sender.send_request(request).await {
+        Ok(mut response) => {
+            HOP_BY_HOP.iter().for_each(|name| drop(response.headers_mut().remove(*name)));
+            response.map(BodyExt::boxed)
+        }
+        Err(error) => broken(error),
+    }
+}
+
+fn said(status: StatusCode, text: String) -> Answer {
+    let body = Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed();
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,115 @@
+//! Where a program may connect to.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// The port of a rule that names none.
+const HTTPS: u16 = 443;
+
+/// A rule that is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no rule for connections\nhint: write a host, `*.` and a domain, or an address, and a port other than 443 behind it: `login.example.com`, `*.example.com:8443`, `10.0.0.7:5000`"
+)]
+pub struct RuleError(String);
+
+/// An allow list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules(Vec<Rule>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    host: Host,
+    port: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    Name(String),
+    /// Every name below a domain, not the domain itself.
+    Below(String),
+    Address(IpAddr),
+}
+
+impl Rules {
+    /// Reads rules such as `login.example.com`, `*.example.com:8443`, `10.0.0.7:5000`, `[::1]:6443`.
+    ///
+    /// # Errors
+    /// The first that is not understood.
+    pub fn read<S: AsRef<str>>(rules: impl IntoIterator<Item = S>) -> Result<Self, RuleError> {
+        rules.into_iter().map(|rule| read(rule.as_ref())).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// And these.
+    #[must_use]
+    pub fn and(mut self, more: Rules) -> Self {
+        self.0.extend(more.0);
+        self
+    }
+
+    /// Whether a program may ask for this host and port.
+    pub fn allow(&self, host: &str, port: u16) -> bool {
+        let host = plain(host);
+        self.0.iter().any(|rule| rule.port == port && rule.host.is(&host))
+    }
+
+    /// Whether an allowed name may lead to this address. Names are looked up anew each time, and must not become a way to
+    /// the host's own services or the cloud's metadata; who wants those names their address.
+    pub fn may_lead_to(&self, host: &str, address: SocketAddr) -> bool {
+        let named = plain(host);
+        let by_address = named.parse::<IpAddr>().is_ok() || named == "localhost";
+        by_address || !is_inward(address.ip())
+    }
+}
+
+fn is_inward(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_link_local() || v4.is_unspecified(),
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => is_inward(v4.into()),
+            None => v6.is_loopback() || v6.is_unicast_link_local() || v6.is_unspecified(),
+        },
+    }
+}
+
+impl Host {
+    fn is(&self, host: &str) -> bool {
+        match self {
+            Host::Name(name) => name == host,
+            Host::Below(domain) => {
+                host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+            }
+            Host::Address(address) => host.parse() == Ok(*address),
+        }
+    }
+}
+
+/// Lower case, without brackets and without the dot of the root.
+fn plain(host: &str) -> String {
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
+}
+
+fn read(text: &str) -> Result<Rule, RuleError> {
+    let wrong = || RuleError(text.to_string());
+    let (host, port) = match text.rsplit_once(':') {
+        // An address of version 6 without a port is all colons.
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
+        _ => (text, HTTPS),
+    };
+    let name = plain(host);
+    let is_name = |name: &str| {
+        let label = |label: &str| {
+            !label.is_empty()
+                && label.len() <= 63
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+        };
+        name.len() <= 253 && name.split('.').all(label)
+    };
+    let host = match (name.parse::<IpAddr>(), name.strip_prefix("*.")) {
+        (Ok(address), _) => Host::Address(address),
+        (_, Some(domain)) if is_name(domain) => Host::Below(domain.to_string()),
+        (_, None) if is_name(&name) => Host::Name(name),
+        _ => return Err(wrong()),
+    };
+    if port == 0 { Err(wrong()) } else { Ok(Rule { host, port }) }
+}

@@ -1,0 +1,62 @@
+//! The launcher: this binary, started again to become a sandbox.
+//!
+//! ```text
+//! outer   enters namespaces of its own, waits until they have users, starts inner, waits for it
+//! inner   is process 1 in there: builds the root, gives up every privilege, starts the program, watches it
+//! ```
+//!
+//! Process namespaces take in children alone, so there are two. When either dies, the kernel kills all that is inside.
+
+mod filter;
+mod inner;
+mod keep;
+mod loopback;
+mod outer;
+mod root;
+
+use std::ffi::OsString;
+
+use rustix::io::Errno;
+
+use crate::wire::{self, Told};
+
+/// The hidden first argument that makes this binary a launcher.
+pub const VERB: &str = "__launch";
+
+/// Where programs look for programs.
+pub(crate) const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Becomes a launcher when the arguments say so, and gives the code to exit with when it is done.
+///
+/// # Assumptions
+/// The process has one thread: to be called first of all.
+pub fn launched(arguments: impl IntoIterator<Item = OsString>) -> Option<i32> {
+    let mut arguments = arguments.into_iter().skip(1);
+    if arguments.next()? != VERB {
+        return None;
+    }
+    let stage = arguments.next()?;
+    let ended = match stage.to_str() {
+        Some("outer") => outer::run(),
+        Some("inner") => inner::run(),
+        _ => return None,
+    };
+    Some(match ended {
+        Ok(code) => code,
+        Err(told) => {
+            // Without a host there is nobody to tell.
+            let _ = wire::send(std::io::stdin(), &told, &[]);
+            1
+        }
+    })
+}
+
+/// What went wrong with which step.
+fn tried<T, E: Into<std::io::Error>>(act: &str, result: Result<T, E>) -> Result<T, Told> {
+    result.map_err(|error| Told::Failed { act: act.to_string(), error: error.into().to_string() })
+}
+
+/// As [`tried`], for steps that fail where the kernel was told not to offer them.
+fn offered<T>(what: &str, result: Result<T, Errno>) -> Result<T, Told> {
+    result.map_err(|error| Told::Lacks { what: format!("{what} ({error})") })
+}

@@ -1,0 +1,115 @@
+//! Process 1 of the sandbox: makes it, starts the program in it, and ends it.
+
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, Signal, set_dumpable_behavior, set_parent_process_death_signal, setrlimit,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
+
+use super::{SEARCH_PATH, filter, keep, loopback, root, tried};
+use crate::egress;
+use crate::job::{Bounds, OUTPUT, PROXY, SCRATCH};
+use crate::wire::{self, Go, Spec, Told};
+
+/// What one process may map beyond twice the memory bound: a stop for what grows faster than it is looked at.
+const SLACK_BYTES: u64 = 256 << 20;
+/// The name of the machine inside; the real one is nobody's business.
+const HOST_NAME: &[u8] = b"switchboard";
+
+pub(super) fn run() -> Result<i32, Told> {
+    tried("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
+    let line = std::io::stdin();
+    let Some((Go::Run(spec), _)) = tried("hear from the host", wire::receive(&line))? else { return Ok(1) };
+    tried("name the machine", rustix::system::sethostname(HOST_NAME))?;
+    let listener = match spec.proxy {
+        true => Some(listener()?),
+        false => None,
+    };
+    root::enter(&spec)?;
+    bound(&spec.bounds)?;
+    tried("hide itself", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
+    if spec.user.is_none() {
+        give_up_privileges()?;
+    }
+    filter::install()?;
+    let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let output = tried("open the output folder", open(OUTPUT, folder, Mode::empty()))?;
+    let mut files = vec![output.as_fd()];
+    files.extend(listener.as_ref().map(AsFd::as_fd));
+    tried("speak to the host", wire::send(&line, &Told::Ready, &files))?;
+    drop(files);
+    // The host accepts; whoever is inside must not.
+    drop((output, listener));
+    let began = std::time::Instant::now();
+    let program = command(&spec).spawn().map_err(|error| Told::NoProgram { error: reason(&spec, &error) })?;
+    if spec.user.is_some() {
+        give_up_privileges()?;
+    }
+    let told = keep::watch(&program, &spec.bounds, began);
+    tried("speak to the host", wire::send(&line, &told, &[]))?;
+    // Process 1 goes, and the kernel kills the rest before anybody sees that it is gone.
+    Ok(0)
+}
+
+fn command(spec: &Spec) -> Command {
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.arguments).env_clear().current_dir(SCRATCH);
+    command.env("PATH", SEARCH_PATH).env("HOME", SCRATCH).env("TMPDIR", SCRATCH);
+    if spec.proxy {
+        command.envs(egress::variables(PROXY));
+    }
+    command.envs(spec.env.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::null()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+    if let Some(user) = spec.user {
+        command.uid(user).gid(user);
+    }
+    command
+}
+
+/// A listener inside that is answered outside: the only way out.
+fn listener() -> Result<TcpListener, Told> {
+    tried("raise the loopback interface", loopback::raise())?;
+    tried("listen for the proxy", TcpListener::bind(PROXY))
+}
+
+fn bound(bounds: &Bounds) -> Result<(), Told> {
+    let limits = [
+        (Resource::Core, 0),
+        (Resource::Fsize, bounds.disk_bytes),
+        (Resource::Nproc, u64::from(bounds.processes)),
+        // Not the address space: Go's runtime reserves far more of it than it ever uses.
+        (Resource::Data, bounds.memory_bytes.saturating_mul(2).saturating_add(SLACK_BYTES)),
+    ];
+    for (resource, most) in limits {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        tried("set a resource limit", setrlimit(resource, limit))?;
+    }
+    Ok(())
+}
+
+fn give_up_privileges() -> Result<(), Told> {
+    for capability in CapabilitySet::all().iter() {
+        // Those this kernel does not know cannot be had either.
+        let _ = remove_capability_from_bounding_set(capability);
+    }
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    tried("give up privileges", set_capabilities(None, sets))
+}
+
+/// A missing interpreter or library looks like a missing program.
+fn reason(spec: &Spec, error: &std::io::Error) -> String {
+    let there = Path::new(&spec.program).exists();
+    match error.kind() {
+        std::io::ErrorKind::NotFound if there => {
+            format!("its interpreter or loader is not in the sandbox ({error})")
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,190 @@
+//! The file system a program sees: the system's programs and libraries, itself, its input, all read-only; and a small
+//! file system in memory that it may write to.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change,
+    mount_remount, unmount,
+};
+use rustix::process::{chdir, pivot_root};
+
+use super::{offered, tried};
+use crate::job::{INPUT, KUBECONFIG, OUTPUT, SCRATCH};
+use crate::wire::{Spec, Told};
+
+/// How many files and folders a program may make.
+const MAX_FILES: u64 = 20_000;
+/// Where programs and libraries stand; where it is a link to another of these, it is a link inside as well.
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// What of the system's configuration programs need: roots of trust, libraries by name, the time zone.
+const CONFIGURATION: [&str; 9] = [
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/pki",
+    "/etc/ssl",
+];
+const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
+const FILES: [(&str, &str); 4] = [
+    ("/etc/group", "root:x:0:\nnobody:x:65534:\n"),
+    ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+    ("/etc/nsswitch.conf", "hosts: files dns\n"),
+    ("/etc/passwd", "root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n"),
+];
+const WORK: &str = "/switchboard/out";
+
+/// Something outside that is to stand inside. It is open, so that nothing put over it in between hides it.
+struct Source {
+    file: OwnedFd,
+    at: PathBuf,
+    folder: bool,
+}
+
+/// Builds the root and moves into it.
+pub(super) fn enter(spec: &Spec) -> Result<(), Told> {
+    tried(
+        "leave the host's mounts alone",
+        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC),
+    )?;
+    let sources = sources(spec)?;
+    let devices: Vec<Source> = DEVICES.iter().filter_map(|device| Source::open(Path::new(device), device)).collect();
+    let root = spec.root.as_path();
+    memory(root, "size=4m,nr_inodes=4096,mode=0755")?;
+    furnish(root, spec)?;
+    for device in &devices {
+        device.bind(root)?;
+    }
+    for source in &sources {
+        source.bind(root)?;
+        source.protect(root)?;
+    }
+    let proc = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    offered(
+        "no /proc of its own can be mounted in a process namespace",
+        mount("proc", root.join("proc"), "proc", proc, None),
+    )?;
+    let unwritable = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+    tried("make the root read-only", mount_remount(root, unwritable, c""))?;
+    tried("enter the root", chdir(root))?;
+    // The old root comes to lie over the new one, and goes.
+    tried("change the root", pivot_root(".", "."))?;
+    tried("leave the old root", unmount(".", UnmountFlags::DETACH))?;
+    tried("enter the root", chdir("/"))
+}
+
+fn sources(spec: &Spec) -> Result<Vec<Source>, Told> {
+    let system = SYSTEM.iter().filter(|path| !Path::new(path).is_symlink());
+    let mut sources: Vec<Source> =
+        system.chain(&CONFIGURATION).filter_map(|path| Source::open(Path::new(path), path)).collect();
+    let covered = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
+    for path in spec.readable.iter().chain([&spec.program]).filter(|path| !covered(path)) {
+        // A program that is not there is told of when it is started.
+        sources.extend(Source::open(path, path));
+    }
+    if let Some(input) = &spec.input {
+        let missing = || Told::Failed {
+            act: "open the input folder".to_string(),
+            error: format!("{} cannot be opened", input.display()),
+        };
+        sources.push(Source::open(input, INPUT).ok_or_else(missing)?);
+    }
+    Ok(sources)
+}
+
+/// Folders, links and small files of the root, and what may be written to.
+fn furnish(root: &Path, spec: &Spec) -> Result<(), Told> {
+    let folder = |path: &str| tried("furnish the root", fs::create_dir_all(inside(root, path)));
+    ["/dev", "/etc", "/proc", SCRATCH, WORK].iter().try_for_each(|path| folder(path))?;
+    for link in SYSTEM {
+        if let Ok(target) = fs::read_link(link) {
+            tried("furnish the root", symlink(target, inside(root, link)))?;
+        }
+    }
+    for (name, target) in
+        [("/dev/fd", "/proc/self/fd"), ("/dev/stdout", "/proc/self/fd/1"), ("/dev/stderr", "/proc/self/fd/2")]
+    {
+        tried("furnish the root", symlink(target, inside(root, name)))?;
+    }
+    for (path, text) in FILES {
+        tried("furnish the root", fs::write(inside(root, path), text))?;
+    }
+    let owner = spec.user.unwrap_or_default();
+    if let Some(text) = &spec.kubeconfig {
+        let path = inside(root, KUBECONFIG);
+        let mut options = fs::OpenOptions::new();
+        let made = options.create_new(true).write(true).mode(0o400).open(&path);
+        tried("furnish the root", made.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())))?;
+        tried("furnish the root", std::os::unix::fs::chown(&path, Some(owner), Some(owner)))?;
+    }
+    let (disk, files) = (spec.bounds.disk_bytes, MAX_FILES);
+    memory(&inside(root, WORK), &format!("size={disk},nr_inodes={files},mode=0755"))?;
+    folder(OUTPUT)?;
+    let scratch = inside(root, WORK).join("tmp");
+    tried("furnish the root", fs::create_dir(&scratch))?;
+    for path in [&inside(root, OUTPUT), &scratch] {
+        tried("furnish the root", std::os::unix::fs::chown(path, Some(owner), Some(owner)))?;
+    }
+    tried("furnish the root", mount_bind(&scratch, inside(root, SCRATCH)))
+}
+
+/// A file system in memory, bounded.
+fn memory(at: &Path, options: &str) -> Result<(), Told> {
+    let options = CString::new(options).unwrap_or_default();
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    offered("no file system in memory can be mounted", mount("tmpfs", at, "tmpfs", flags, options.as_c_str()))
+}
+
+fn inside(root: &Path, path: impl AsRef<Path>) -> PathBuf {
+    root.join(path.as_ref().strip_prefix("/").unwrap_or(path.as_ref()))
+}
+
+impl Source {
+    fn open(path: &Path, at: impl AsRef<Path>) -> Option<Self> {
+        let file = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        Some(Self { file, at: at.as_ref().to_path_buf(), folder: path.is_dir() })
+    }
+
+    fn act(&self) -> String {
+        format!("show {}", self.at.display())
+    }
+
+    fn bind(&self, root: &Path) -> Result<(), Told> {
+        let target = inside(root, &self.at);
+        let parent = target.parent().unwrap_or(root);
+        let made = if self.folder {
+            fs::create_dir_all(&target)
+        } else {
+            fs::create_dir_all(parent)
+                .and_then(|()| fs::OpenOptions::new().create(true).append(true).open(&target).map(drop))
+        };
+        tried(&self.act(), made)?;
+        let name = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let bound = match mount_bind(name.as_str(), &target) {
+            // What is mounted below comes from a stronger namespace, and cannot be looked under.
+            Err(Errno::INVAL) => mount_bind_recursive(name.as_str(), &target),
+            bound => bound,
+        };
+        tried(&self.act(), bound)
+    }
+
+    /// Read-only; and what its mount was denied stays denied, or the kernel refuses the change.
+    fn protect(&self, root: &Path) -> Result<(), Told> {
+        let was = tried(&self.act(), fstatvfs(&self.file))?.f_flag;
+        let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+        if was.contains(StatVfsMountFlags::NOEXEC) {
+            flags |= MountFlags::NOEXEC;
+        }
+        tried(&self.act(), mount_remount(inside(root, &self.at), flags, c""))
+    }
+}

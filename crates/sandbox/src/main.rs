@@ -1,0 +1,69 @@
+//! Runs one command in the sandbox, for trying a sandbox out: `switchboard-sandbox FOLDER PROGRAM [ARGUMENT…]`.
+//!
+//! Bounds, input and allow list come as JSON in `SANDBOX`; what came of it is JSON on stdout, the names of the files that
+//! were left as output included.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+use switchboard_sandbox::egress::Rules;
+use switchboard_sandbox::{Job, Sandbox};
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Asked {
+    wall_ms: Option<u64>,
+    memory_bytes: Option<u64>,
+    disk_bytes: Option<u64>,
+    processes: Option<u32>,
+    input: Option<PathBuf>,
+    kubeconfig: Option<String>,
+    egress: Option<Vec<String>>,
+    unconfined: bool,
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = switchboard_sandbox::launched(std::env::args_os()) {
+        return ExitCode::from(u8::try_from(code).unwrap_or(1));
+    }
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(folder), Some(program)) = (arguments.next(), arguments.next()) else {
+        return Err("give a folder to work in, and a program".into());
+    };
+    let asked: Asked = match std::env::var("SANDBOX") {
+        Ok(text) => serde_json::from_str(&text)?,
+        Err(_) => Asked::default(),
+    };
+    let mut job = Job::new(program).args(arguments);
+    job.bounds.wall = asked.wall_ms.map_or(job.bounds.wall, Duration::from_millis);
+    job.bounds.memory_bytes = asked.memory_bytes.unwrap_or(job.bounds.memory_bytes);
+    job.bounds.disk_bytes = asked.disk_bytes.unwrap_or(job.bounds.disk_bytes);
+    job.bounds.processes = asked.processes.unwrap_or(job.bounds.processes);
+    job.input = asked.input;
+    job.kubeconfig = asked.kubeconfig;
+    job.egress = asked.egress.map(Rules::read).transpose()?.map(Arc::new);
+    job.unconfined = asked.unconfined;
+    let finished = Sandbox::new(folder.as_ref())?.run(&job)?;
+    let files: Vec<_> = finished.output.files()?.into_iter().map(|file| file.display().to_string()).collect();
+    let report = json!({
+        "end": finished.end, "usage": finished.usage, "attempts": finished.attempts, "files": files,
+        "stdout": String::from_utf8_lossy(&finished.stdout), "stderr": String::from_utf8_lossy(&finished.stderr),
+    });
+    println!("{report}");
+    Ok(())
+}

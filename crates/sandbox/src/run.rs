@@ -1,0 +1,227 @@
+//! The host's side: starts the launcher, serves it, and collects what came of the run.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::direct;
+use crate::egress::Proxy;
+use crate::job::{End, Finished, Job, Output, Usage};
+use crate::launcher::VERB;
+use crate::stream::{self, STDERR_BYTES};
+use crate::wire::{self, Go, Spec, Told};
+
+/// How long the launcher may take beside what the program may.
+const GRACE: Duration = Duration::from_secs(10);
+/// Who a program is when root hosts it.
+const NOBODY: u32 = 65534;
+
+/// Why a program could not be run. How it ran is a [`Finished`].
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The machine does not offer what a sandbox needs.
+    #[error("there is no sandbox on this machine: {what}")]
+    Lacks {
+        /// What is missing.
+        what: String,
+    },
+    /// The program is not there, or may not be started.
+    #[error("could not start {}: {reason}", program.display())]
+    NoProgram {
+        /// Which.
+        program: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The launcher could not be started or spoken to.
+    #[error("could not start the sandbox's launcher")]
+    Launcher(#[source] io::Error),
+    /// The launcher ended without a word.
+    #[error("the sandbox's launcher ended before the program did")]
+    Silent,
+    /// A step of the making of a sandbox failed.
+    #[error("could not make a sandbox: {act}: {error}")]
+    Failed {
+        /// What was tried.
+        act: String,
+        /// What the system said.
+        error: String,
+    },
+    /// The work folder cannot be used.
+    #[error("could not use the work folder {}", .0.display())]
+    Folder(PathBuf, #[source] io::Error),
+}
+
+/// Runs jobs, each in a sandbox of its own.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    folder: PathBuf,
+    launcher: PathBuf,
+}
+
+impl Sandbox {
+    /// Over a folder of this user's own, made when it is not there. The launcher is this very binary.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn new(folder: &Path) -> Result<Self, SandboxError> {
+        let failed = |error| SandboxError::Folder(folder.to_path_buf(), error);
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join("root"));
+        made.map_err(failed)?;
+        let folder = folder.canonicalize().map_err(failed)?;
+        Ok(Self { folder, launcher: PathBuf::from("/proc/self/exe") })
+    }
+
+    /// With another binary as the launcher; it hands its arguments to [`crate::launched`].
+    #[must_use]
+    pub fn with_launcher(self, launcher: &Path) -> Self {
+        Self { launcher: launcher.to_path_buf(), ..self }
+    }
+
+    /// Whether this machine offers a sandbox.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn check(&self) -> Result<(), SandboxError> {
+        match self.run(&Job::new("/nonexistent")) {
+            Err(SandboxError::NoProgram { .. }) | Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs a job to its end.
+    ///
+    /// # Errors
+    /// When the program could not be run at all; nothing unconfined is tried instead.
+    ///
+    /// # Guarantees
+    /// - When it returns, no process of the program is left. // test: guarantees_nothing_survives_the_run
+    /// - It returns: a job has a wall bound. // test: guarantees_a_run_that_never_ends_is_ended
+    pub fn run(&self, job: &Job) -> Result<Finished, SandboxError> {
+        if job.unconfined { direct::run(&self.folder, job) } else { self.confined(job) }
+    }
+
+    fn confined(&self, job: &Job) -> Result<Finished, SandboxError> {
+        let (ours, theirs) = wire::line().map_err(SandboxError::Launcher)?;
+        let child = Command::new(&self.launcher)
+            .args([VERB, "outer"])
+            .env_clear()
+            .current_dir("/")
+            // A signal of the terminal is for the host, which stops in order.
+            .process_group(0)
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(SandboxError::Launcher)?;
+        let mut launched = Launched { child };
+        let stdout = launched.child.stdout.take().expect("stdout was asked for as a pipe");
+        let stderr = launched.child.stderr.take().expect("stderr was asked for as a pipe");
+        let (stdout, stderr) = (stream::head(stdout, job.bounds.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
+        let came = self.converse(&launched.child, &ours, job);
+        // What the program started has the other ends of the pipes: they close with the last of it.
+        launched.end();
+        let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
+        let stderr = stderr.join().unwrap_or_default();
+        let Came { end, usage, output, proxy } = came?;
+        let attempts = proxy.map(Proxy::stop).unwrap_or_default();
+        Ok(Finished { end, usage, stdout, stdout_cut, stderr, output: Output::Held(output), attempts })
+    }
+
+    fn converse(&self, child: &Child, line: &OwnedFd, job: &Job) -> Result<Came, SandboxError> {
+        let root = rustix::process::geteuid().is_root();
+        let give_up = Instant::now() + job.bounds.wall + GRACE;
+        let (mut output, mut proxy) = (None, None);
+        loop {
+            let left = give_up.saturating_duration_since(Instant::now());
+            if !wire::readable(line, left).map_err(SandboxError::Launcher)? && left.is_zero() {
+                return Err(SandboxError::Silent);
+            }
+            let Some((told, files)) = wire::receive(line).map_err(SandboxError::Launcher)? else {
+                return Err(SandboxError::Silent);
+            };
+            match told {
+                Told::Unshared => {
+                    if root {
+                        map_users(child.id())?;
+                    }
+                    wire::send(line, &Go::Mapped, &[]).map_err(SandboxError::Launcher)?;
+                    let spec = Go::Run(Box::new(self.spec(job, root.then_some(NOBODY))));
+                    wire::send(line, &spec, &[]).map_err(SandboxError::Launcher)?;
+                }
+                Told::Ready => {
+                    let mut files = files.into_iter();
+                    output = files.next();
+                    if let (Some(listener), Some(rules)) = (files.next(), &job.egress) {
+                        proxy = Some(Proxy::start(listener.into(), rules.clone()).map_err(SandboxError::Launcher)?);
+                    }
+                }
+                Told::Ended { end, usage } => {
+                    let output = output.ok_or(SandboxError::Silent)?;
+                    return Ok(Came { end, usage, output, proxy });
+                }
+                Told::NoProgram { error } => {
+                    return Err(SandboxError::NoProgram { program: job.program.clone(), reason: error });
+                }
+                Told::Lacks { what } => return Err(SandboxError::Lacks { what }),
+                Told::Failed { act, error } => return Err(SandboxError::Failed { act, error }),
+            }
+        }
+    }
+
+    fn spec(&self, job: &Job, user: Option<u32>) -> Spec {
+        Spec {
+            program: job.program.clone(),
+            arguments: job.arguments.clone(),
+            env: job.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            readable: job.readable.clone(),
+            input: job.input.clone(),
+            kubeconfig: job.kubeconfig.clone(),
+            root: self.folder.join("root"),
+            proxy: job.egress.is_some(),
+            user,
+            bounds: job.bounds,
+        }
+    }
+}
+
+struct Came {
+    end: End,
+    usage: Usage,
+    output: OwnedFd,
+    proxy: Option<Proxy>,
+}
+
+/// A launcher that does not outlive its run, whatever happens.
+struct Launched {
+    child: Child,
+}
+
+impl Launched {
+    fn end(&mut self) {
+        // The inner part dies with the outer one, and with it everything in its process namespace.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Root inside stays root, to read what root may and to give the rest away; the program becomes nobody.
+fn map_users(process: u32) -> Result<(), SandboxError> {
+    for file in ["uid_map", "gid_map"] {
+        let written = std::fs::write(format!("/proc/{process}/{file}"), format!("0 0 1\n{NOBODY} {NOBODY} 1\n"));
+        written.map_err(|error| SandboxError::Lacks {
+            what: format!("the users of a user namespace cannot be set, though this is root ({file}: {error})"),
+        })?;
+    }
+    Ok(())
+}

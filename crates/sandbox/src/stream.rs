@@ -1,0 +1,58 @@
+//! What a program says, kept within bounds and read to its end, so that it never waits for a reader.
+
+use std::io::Read;
+use std::thread::JoinHandle;
+
+/// How much of the end of stderr is kept.
+pub(crate) const STDERR_BYTES: usize = 64 << 10;
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// Keeps the beginning; true when there was more.
+pub(crate) fn head(mut from: impl Read + Send + 'static, most: usize) -> JoinHandle<(Vec<u8>, bool)> {
+    std::thread::spawn(move || {
+        let (mut kept, mut cut) = (Vec::new(), false);
+        let mut chunk = [0; CHUNK_BYTES];
+        while let Ok(got @ 1..) = from.read(&mut chunk) {
+            let room = most - kept.len();
+            kept.extend_from_slice(&chunk[..got.min(room)]);
+            cut |= got > room;
+        }
+        (kept, cut)
+    })
+}
+
+/// Keeps the end.
+pub(crate) fn tail(mut from: impl Read + Send + 'static, most: usize) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut kept: Vec<u8> = Vec::new();
+        let mut chunk = [0; CHUNK_BYTES];
+        while let Ok(got @ 1..) = from.read(&mut chunk) {
+            kept.extend_from_slice(&chunk[..got]);
+            if kept.len() > 2 * most {
+                kept.drain(..kept.len() - most);
+            }
+        }
+        kept.drain(..kept.len().saturating_sub(most));
+        kept
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_beginning_is_kept_and_what_is_cut_is_said() {
+        assert_eq!(head(&b"abcdef"[..], 4).join().unwrap(), (b"abcd".to_vec(), true));
+        assert_eq!(head(&b"abcd"[..], 4).join().unwrap(), (b"abcd".to_vec(), false));
+    }
+
+    #[test]
+    fn the_end_is_kept_however_long_it_gets() {
+        let long = vec![b'x'; 200_000].into_iter().chain(*b"end").collect::<Vec<u8>>();
+        let kept = tail(std::io::Cursor::new(long), 5).join().unwrap();
+        assert_eq!(kept, b"xxend");
+    }
+}

@@ -1,0 +1,261 @@
+//! What a program can and cannot do in the sandbox, as root and as an ordinary user.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const NOBODY: u32 = 65534;
+
+/// The program that misbehaves, compiled once, where everybody may start it.
+static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stray/stray.rs");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stray");
+    let rustc = std::env::var("RUSTC").unwrap_or("rustc".to_string());
+    let compiled = Command::new(rustc).args(["--edition=2024", "-o"]).arg(&target).arg(source).status().unwrap();
+    assert!(compiled.success());
+    target
+});
+
+/// Who hosts: root hosts as itself and as nobody, everybody else as who they are.
+fn users() -> Vec<Option<u32>> {
+    let root = fs::metadata("/proc/self").map(|facts| std::os::unix::fs::MetadataExt::uid(&facts)).unwrap() == 0;
+    if root { vec![None, Some(NOBODY)] } else { vec![None] }
+}
+
+/// A folder that its user owns, with copies of what the user must be able to start.
+struct Stage {
+    folder: TempDir,
+    user: Option<u32>,
+}
+
+impl Stage {
+    fn new(user: Option<u32>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_switchboard-sandbox"), folder.path().join("sandbox")).unwrap();
+        fs::copy(&*STRAY, folder.path().join("stray")).unwrap();
+        for folder in [folder.path().to_path_buf(), folder.path().join("work")] {
+            fs::create_dir_all(&folder).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+            if user.is_some() {
+                std::os::unix::fs::chown(&folder, user, user).unwrap();
+            }
+        }
+        Self { folder, user }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, asked: &Value, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.file("sandbox"));
+        command.arg(self.file("work")).arg(program).args(arguments);
+        command.env("SANDBOX", asked.to_string()).env("SECRET_OF_THE_HOST", "x").current_dir("/");
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+
+    fn run(&self, asked: Value, program: &str, arguments: &[&str]) -> Value {
+        let output: Output = self.command(&asked, program, arguments).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    }
+
+    fn stray(&self, asked: Value, mode: &str) -> Value {
+        self.run(asked, self.file("stray").to_str().unwrap(), &["do", mode])
+    }
+}
+
+fn each(test: impl Fn(Stage)) {
+    users().into_iter().for_each(|user| test(Stage::new(user)));
+}
+
+#[test]
+fn a_program_runs_and_what_it_says_and_leaves_is_kept() {
+    each(|stage| {
+        let script = "echo hello; echo talk >&2; echo x > /switchboard/out/output/left; exit 3";
+        let came = stage.run(json!({}), "/bin/sh", &["-c", script]);
+        assert_eq!(came["end"], json!({"exited": 3}), "{came}");
+        assert_eq!((came["stdout"].as_str(), came["stderr"].as_str()), (Some("hello\n"), Some("talk\n")));
+        assert_eq!(came["files"], json!(["left"]));
+        assert!(came["usage"]["peakMemoryBytes"].as_u64().unwrap() > 0, "{came}");
+    });
+}
+
+#[test]
+fn it_reads_its_input_and_nothing_else() {
+    each(|stage| {
+        fs::create_dir(stage.file("input")).unwrap();
+        fs::write(stage.file("input/a"), "content").unwrap();
+        // Whoever the program is, nothing but the sandbox keeps it from writing.
+        fs::set_permissions(stage.file("input/a"), fs::Permissions::from_mode(0o666)).unwrap();
+        let asked = json!({"input": stage.file("input")});
+        let script = "cat /switchboard/input/a; echo more >> /switchboard/input/a";
+        let came = stage.run(asked.clone(), "/bin/sh", &["-c", script]);
+        assert_eq!(came["stdout"], "content", "{came}");
+        assert!(came["stderr"].as_str().unwrap().contains("Read-only file system"), "{came}");
+        assert_eq!(fs::read_to_string(stage.file("input/a")).unwrap(), "content");
+        let came = stage.stray(asked, "outside");
+        assert_eq!(came["stdout"], "refused: nothing outside can be read or written", "{came}");
+    });
+}
+
+#[test]
+fn it_has_no_network() {
+    each(|stage| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = listener.local_addr().unwrap().to_string();
+        let script = format!("STRAY_TARGET={target} {} do socket", stage.file("stray").display());
+        // The shell finds the program where the sandbox shows it: beside what it was asked to run.
+        let came = stage.run(json!({}), "/bin/sh", &["-c", &script]);
+        assert!(!came["stdout"].as_str().unwrap().contains("reached"), "{came}");
+        let came = stage.stray(json!({}), "socket");
+        assert!(came["stdout"].as_str().unwrap().contains("unreachable"), "{came}");
+    });
+}
+
+#[test]
+fn its_processes_are_counted() {
+    each(|stage| {
+        let came = stage.stray(json!({"processes": 20}), "forks");
+        assert!(came["stdout"].as_str().unwrap().starts_with("refused: no more after "), "{came}");
+    });
+}
+
+#[test]
+fn its_disk_is_bounded() {
+    each(|stage| {
+        let came = stage.stray(json!({"diskBytes": 8 << 20}), "fills");
+        let said = came["stdout"].as_str().unwrap();
+        assert!(
+            said.starts_with("refused: after 7 MiB: No space left") || said.starts_with("refused: after 8 MiB"),
+            "{came}"
+        );
+        assert_eq!(came["usage"]["diskFull"], true, "{came}");
+    });
+}
+
+#[test]
+fn its_memory_is_bounded() {
+    each(|stage| {
+        let came = stage.stray(json!({"memoryBytes": 64 << 20}), "hoards");
+        let held = came["end"]["memory"].as_u64().unwrap_or_else(|| panic!("{came}"));
+        assert!(held > 64 << 20 && held < 512 << 20, "{came}");
+    });
+}
+
+#[test]
+fn guarantees_a_run_that_never_ends_is_ended() {
+    each(|stage| {
+        let came = stage.stray(json!({"wallMs": 300}), "never");
+        assert_eq!(came["end"], "deadline", "{came}");
+    });
+}
+
+/// How many processes of this name there are in the whole machine.
+fn running(argument: &str) -> usize {
+    let commands = fs::read_dir("/proc").unwrap().flatten();
+    let commands = commands.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+    commands.filter(|command| command.split('\0').any(|part| part == argument)).count()
+}
+
+#[test]
+fn guarantees_nothing_survives_the_run() {
+    each(|stage| {
+        let mark = format!("{}", 3_600_000 + stage.user.unwrap_or_default());
+        let script = format!("setsid sleep {mark} & setsid sleep {mark} & sleep 0.1; exit 0");
+        let came = stage.run(json!({}), "/bin/sh", &["-c", &script]);
+        assert_eq!(came["end"], json!({"exited": 0}), "{came}");
+        assert_eq!(running(&mark), 0);
+    });
+}
+
+#[test]
+fn it_dies_with_its_host() {
+    each(|stage| {
+        let mark = format!("{}", 4_600_000 + stage.user.unwrap_or_default());
+        let script = format!("setsid sleep {mark} & exec sleep {mark}");
+        let mut host = stage.command(&json!({}), "/bin/sh", &["-c", &script]).spawn().unwrap();
+        while running(&mark) < 2 {
+            std::thread::yield_now();
+        }
+        host.kill().unwrap();
+        host.wait().unwrap();
+        while running(&mark) > 0 {
+            std::thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn it_may_become_nothing_more() {
+    each(|stage| {
+        let script = "unshare -Ur true && echo namespace; mount -t tmpfs x /tmp && echo mount; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status";
+        let came = stage.run(json!({}), "/bin/sh", &["-c", script]);
+        let said = came["stdout"].as_str().unwrap();
+        assert!(!said.contains("namespace") && !said.contains("mount"), "{came}");
+        assert!(said.contains("CapEff:\t0000000000000000") && said.contains("NoNewPrivs:\t1"), "{came}");
+    });
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    each(|stage| {
+        let output = stage.command(&json!({}), "/nonexistent/program", &[]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("could not start /nonexistent/program: No such file"), "{said}");
+    });
+}
+
+#[test]
+fn links_and_pipes_in_the_output_are_refused() {
+    each(|stage| {
+        for make in ["ln -s /etc/passwd /switchboard/out/output/x", "mkfifo /switchboard/out/output/x"] {
+            let output = stage.command(&json!({}), "/bin/sh", &["-c", make]).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("x in the output is neither a file nor a folder"), "{said}");
+        }
+    });
+}
+
+#[test]
+fn with_a_proxy_it_leaves_through_it_alone() {
+    each(|stage| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = listener.local_addr().unwrap().to_string();
+        let kubeconfig = format!("server: https://{target}\ntoken: t\n");
+        let asked = json!({"egress": [target], "kubeconfig": kubeconfig});
+        let program = stage.file("stray");
+        let arguments = [
+            "apply-configuration-live",
+            "--output-dir",
+            "/switchboard/out/output",
+            "--kubeconfig",
+            "/switchboard/kubeconfig",
+        ];
+        let came = stage.run(asked.clone(), program.to_str().unwrap(), &arguments);
+        assert_eq!(came["attempts"], json!([{"to": target, "allowed": true}]), "{came}");
+        let came = stage.stray(asked, "socket");
+        assert!(came["stdout"].as_str().unwrap().contains("unreachable"), "{came}");
+        // The tunnel was made: somebody came.
+        listener.accept().unwrap();
+    });
+}
+
+#[test]
+fn unconfined_it_is_still_ended_in_time() {
+    each(|stage| {
+        let came = stage.stray(json!({"unconfined": true, "wallMs": 300}), "never");
+        assert_eq!(came["end"], "deadline", "{came}");
+        let came = stage.run(json!({"unconfined": true}), "/bin/sh", &["-c", "echo $HOME $SECRET_OF_THE_HOST"]);
+        assert!(!came["stdout"].as_str().unwrap().trim().ends_with('x'), "{came}");
+    });
+}

@@ -1,0 +1,260 @@
+//! An operator binary with the four commands, that misbehaves on demand. The suite compiles it by itself, with nothing but
+//! the standard library, and hosts it: what it does wrong must come to nothing.
+//!
+//! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, never, panics, killed, undeclared, link,
+//! generates, twice, crash, silent. `STRAY_TARGET` is where `socket` connects to.
+//!
+//! What it does when it behaves: the ConfigMap `default/stray-in` has a `words`; `default/stray-out` is to say them aloud.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, exit};
+use std::time::Duration;
+
+const INPUTS: &str = "\
+applyConfigurationResources:
+  exactResources:
+  - group: \"\"
+    name: stray-in
+    namespace: default
+    resource: configmaps
+    version: v1
+operandResources:
+  configurationResources: {}
+  managementResources: {}
+  userWorkloadResources: {}
+";
+
+const OUTPUTS: &str = "\
+configurationResources:
+  exactResources:
+  - group: \"\"
+    name: stray-out
+    namespace: default
+    resource: configmaps
+    version: v1
+  generatedNameResources:
+  - group: \"\"
+    name: stray-made-
+    namespace: default
+    resource: configmaps
+    version: v1
+managementResources: {}
+userWorkloadResources: {}
+";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mode = std::env::var("STRAY").unwrap_or_default();
+    match arguments.first().map(String::as_str) {
+        Some("input-resources") => print!("{INPUTS}"),
+        Some("output-resources") => print!("{OUTPUTS}"),
+        Some("apply-configuration") => apply(&arguments, &mode, "aloud"),
+        Some("apply-configuration-live") => live(&arguments, &mode),
+        Some("do") => print!("{}", stray(&arguments[1]).unwrap_or_else(|error| format!("refused: {error}"))),
+        _ => {
+            eprintln!("error: which command?");
+            exit(1);
+        }
+    }
+}
+
+fn flag(arguments: &[String], name: &str) -> String {
+    let with = format!("--{name}=");
+    let at = arguments.iter().position(|argument| *argument == format!("--{name}") || argument.starts_with(&with));
+    let Some(at) = at else { return String::new() };
+    arguments[at].strip_prefix(&with).map_or_else(|| arguments[at + 1].clone(), str::to_string)
+}
+
+fn apply(arguments: &[String], mode: &str, key: &str) {
+    let output = flag(arguments, "output-dir");
+    let output = Path::new(&output);
+    let words = words(&flag(arguments, "input-dir"));
+    match mode {
+        "panics" => {
+            mutation(output, "Apply", "stray-out", &said(key, "written before the panic"));
+            let panic = "panicStack: |-\n    boom\n    goroutine 1 [running]:\n  status: Panicked";
+            results(output, panic);
+            return;
+        }
+        "killed" => {
+            mutation(output, "Apply", "stray-out", &said(key, "half the truth"));
+            let _ = Command::new("/bin/sh").args(["-c", &format!("kill -9 {}", std::process::id())]).status();
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+        "crash" => exit(2),
+        "silent" => return,
+        "undeclared" => {
+            mutation(output, "Apply", "stray-out", &said(key, &words));
+            mutation(output, "Apply", "somebody-elses", &named("somebody-elses", key, "taken over"));
+        }
+        "link" => {
+            let folder = folder(output, "Apply");
+            mutation(output, "Apply", "stray-out", &said(key, &words));
+            fs::remove_file(folder.join("0000-body-stray-out.yaml")).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", folder.join("0000-body-stray-out.yaml")).unwrap();
+        }
+        "generates" => {
+            let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+            let body = format!(
+                "apiVersion: v1\ndata:\n  key: k{nanos}\nkind: ConfigMap\nmetadata:\n  generateName: stray-made-\n  namespace: default\n"
+            );
+            mutation(output, "Create", "", &body);
+        }
+        "twice" => {
+            mutation(output, "Update", "stray-out", &said(key, "one"));
+            let folder = folder(output, "Update");
+            for part in ["body", "metadata"] {
+                let text = fs::read_to_string(folder.join(format!("0000-{part}-stray-out.yaml"))).unwrap();
+                fs::write(folder.join(format!("0001-{part}-stray-out.yaml")), text.replace(": one", ": two")).unwrap();
+            }
+        }
+        "" | "good" => mutation(output, "Apply", "stray-out", &said(key, &words)),
+        bad => match stray(bad) {
+            Ok(got) => mutation(output, "Apply", "stray-out", &said(key, &format!("got away with it: {got}"))),
+            Err(error) => {
+                results(output, &format!("errors:\n  - message: {error:?}\n  status: Failed"));
+                exit(1);
+            }
+        },
+    }
+    results(output, "status: Succeeded");
+}
+
+/// Asks the API server with the identity it was given, through the proxy, and writes down how that went.
+fn live(arguments: &[String], mode: &str) {
+    if mode == "socket" {
+        return apply(arguments, mode, "live");
+    }
+    let kubeconfig = fs::read_to_string(flag(arguments, "kubeconfig")).unwrap_or_default();
+    let server = field(&kubeconfig, "server: ").trim_start_matches("https://").to_string();
+    let mut said_by_proxy = connect(&server);
+    if mode == "wanders" {
+        said_by_proxy = connect("not-allowed.example.com:443");
+    }
+    let output = flag(arguments, "output-dir");
+    let token = !field(&kubeconfig, "token: ").is_empty();
+    let text = format!("proxy says {said_by_proxy}, a token is {}", if token { "there" } else { "missing" });
+    mutation(Path::new(&output), "Apply", "stray-out", &said("live", &text));
+    results(Path::new(&output), "status: Succeeded");
+}
+
+/// The status a proxy answers a CONNECT with.
+fn connect(to: &str) -> String {
+    let proxy = std::env::var("HTTPS_PROXY").unwrap_or_default();
+    let Ok(mut stream) = TcpStream::connect(proxy.trim_start_matches("http://")) else { return "nothing".to_string() };
+    write!(stream, "CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer[9..]).into_owned()
+}
+
+fn field(text: &str, name: &str) -> String {
+    let quoted = |c: char| c == '"' || c == ',' || c == '\'';
+    text.split(name).nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or_default().trim_matches(quoted).to_string()
+}
+
+/// The words of `stray-in` in the list file where readers look.
+fn words(input: &str) -> String {
+    let file = Path::new(input).join("namespaces/default/core/configmaps.yaml");
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().find_map(|line| line.trim().strip_prefix("words: ")).unwrap_or("nothing").to_string()
+}
+
+fn said(key: &str, text: &str) -> String {
+    named("stray-out", key, text)
+}
+
+fn named(name: &str, key: &str, text: &str) -> String {
+    format!(
+        "apiVersion: v1\ndata:\n  {key}: {text:?}\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: default\n"
+    )
+}
+
+fn folder(output: &Path, action: &str) -> std::path::PathBuf {
+    output.join("Configuration").join(action).join("namespaces/default/core/configmaps")
+}
+
+fn mutation(output: &Path, action: &str, name: &str, body: &str) {
+    let folder = folder(output, action);
+    fs::create_dir_all(&folder).unwrap();
+    let generate = if name.is_empty() { "stray-made-" } else { "" };
+    let metadata = format!(
+        "action: {action}\ncontrollerInstanceName: stray-Speaker\ngenerateName: {generate:?}\nname: {name:?}\nnamespace: default\nresourceType:\n  Group: \"\"\n  Resource: configmaps\n  Version: v1\n"
+    );
+    fs::write(folder.join(format!("0000-metadata-{name}{generate}.yaml")), metadata).unwrap();
+    if action == "Apply" {
+        let options = folder.join(format!("0000-options-{name}{generate}.yaml"));
+        fs::write(options, "fieldManager: stray-Speaker\nforce: true\n").unwrap();
+    }
+    fs::write(folder.join(format!("0000-body-{name}{generate}.yaml")), body).unwrap();
+}
+
+fn results(output: &Path, result: &str) {
+    let text = format!("controllerResults:\n- controllerName: stray-Speaker\n  {result}\n");
+    fs::write(output.join("controller-results.yaml"), text).unwrap();
+}
+
+/// Does what it should not, and says what came of it.
+fn stray(mode: &str) -> Result<String, String> {
+    let text = |error: std::io::Error| error.to_string();
+    match mode {
+        "socket" => {
+            let to = std::env::var("STRAY_TARGET").unwrap_or("192.0.2.1:80".to_string());
+            let address = to.parse().map_err(|error| format!("{to}: {error}"))?;
+            TcpStream::connect_timeout(&address, Duration::from_secs(5)).map(|_| "reached it".to_string()).map_err(text)
+        }
+        "outside" => {
+            let mut found = Vec::new();
+            for path in ["/etc/shadow", "/root", "/home", "/var/run", "/sys", "/proc/1/environ", "/proc/1/root"] {
+                found.extend(fs::read(path).map(|_| path).ok());
+                found.extend(fs::read_dir(path).map(|_| path).ok());
+            }
+            found.extend(fs::write("/usr/stray", "x").map(|()| "/usr/stray").ok());
+            found.extend(fs::write("/switchboard/input/stray", "x").map(|()| "its input").ok());
+            found.extend(fs::write("/proc/sys/kernel/core_pattern", "x").map(|()| "core_pattern").ok());
+            let environment: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+            let own = ["HOME", "PATH", "STRAY", "STRAY_TARGET", "TMPDIR", "PWD"];
+            found.extend(environment.iter().map(String::as_str).filter(|name| !own.contains(name)));
+            if found.is_empty() { Err("nothing outside can be read or written".to_string()) } else { Ok(found.join(" ")) }
+        }
+        "forks" => {
+            let mut children = Vec::new();
+            for _ in 0..100_000 {
+                match Command::new("/bin/sleep").arg("3600").spawn() {
+                    Ok(child) => children.push(child),
+                    Err(error) => return Err(format!("no more after {} processes: {error}", children.len())),
+                }
+            }
+            Ok(format!("{} processes", children.len()))
+        }
+        // Leaves one behind that outlives its parent.
+        "orphan" => {
+            Command::new("/bin/sh").args(["-c", "setsid sleep 3600 >/dev/null 2>&1 &"]).status().map_err(text)?;
+            Ok("left one behind".to_string())
+        }
+        "fills" => {
+            let chunk = vec![b'x'; 1 << 20];
+            for folder in [std::env::temp_dir()] {
+                for number in 0..100_000 {
+                    fs::write(folder.join(number.to_string()), &chunk).map_err(|error| format!("after {number} MiB: {error}"))?;
+                }
+            }
+            Ok("100 GiB".to_string())
+        }
+        "hoards" => {
+            let mut held: Vec<Vec<u8>> = Vec::new();
+            for number in 0..100_000_u32 {
+                held.push(vec![number as u8 | 1; 1 << 20]);
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            Ok(format!("{} MiB", held.len()))
+        }
+        "never" => loop {
+            std::thread::sleep(Duration::from_secs(3600));
+        },
+        other => Err(format!("it knows no {other}")),
+    }
+}
