@@ -74,7 +74,10 @@ impl Arbiter {
         let (mut allowed, mut refused) = (Vec::new(), Vec::new());
         for (index, mutation) in judging.plan.mutations.iter().enumerate() {
             let mut write = write(mutation, judging.topology);
-            match settle::name(&mut write, &judging, index).and_then(|()| declared(&write, judging.declaration)) {
+            let named = settle::name(&mut write, &judging, index);
+            let allowed_to = named.and_then(|()| declared(&write, judging.declaration));
+            // What was declared is in the operator's words, what is carried out in the clusters'.
+            match allowed_to.and_then(|()| judging.topology.carry_over(&mut write)) {
                 Ok(()) => allowed.push(write),
                 Err(reason) => {
                     write.result = WriteResult::Refused { reason };

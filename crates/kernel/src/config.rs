@@ -14,6 +14,7 @@ mod duration;
 mod read;
 mod report;
 mod section;
+mod topology;
 mod tree;
 mod value;
 

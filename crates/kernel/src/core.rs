@@ -33,7 +33,7 @@ pub use run::{Answered, Closed, Judgement, Run};
 
 use account::Account;
 use echo::Echoes;
-use roster::Rosters;
+use roster::{Rosters, World};
 use standing::Standings;
 
 /// How long a kind stays watched after the last reader is gone: a unit that comes back does not pay for a new list.
@@ -125,9 +125,8 @@ impl Core {
                 self.wake(now, &unit, Cause::Started);
             }
             Units::Each { place, resource, selection } => {
-                let cluster = self.topology.cluster(*place).clone();
-                let table = TableKey { cluster, resource: Arc::new(resource.clone()) };
-                self.rosters.add(&name, &table, selection);
+                let table = self.topology.table(*place, resource);
+                self.rosters.add(&name, &table, World { topology: self.topology.clone(), place: *place }, selection);
                 self.want(&table);
                 for unit in self.rosters.present(&name, &table, &self.cache.snapshot()) {
                     self.wake(now, &unit, Cause::Started);

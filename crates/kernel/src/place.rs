@@ -1,9 +1,18 @@
 //! The three clusters of an operator, and which real ones they are.
 
+mod namespaces;
+mod references;
+
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use crate::decision::Write;
+use crate::object::Object;
+use crate::resource::{ObjectKey, Resource, Selection, TableKey};
+pub use namespaces::{Collision, MAX_NAMESPACE, Namespaces};
+use references::{change_act, change_object, is_namespace};
 
 /// A cluster as an operator thinks of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,8 +60,11 @@ impl fmt::Display for ClusterName {
     }
 }
 
-/// Which real cluster each place is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Which real cluster each place is, and which real namespaces its namespaces are.
+///
+/// An operator reads and writes in its own words; the topology is between them and the clusters, in both directions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Topology {
     /// The configuration cluster.
     pub configuration: ClusterName,
@@ -60,12 +72,43 @@ pub struct Topology {
     pub management: ClusterName,
     /// The user workload cluster.
     pub user_workload: ClusterName,
+    /// The namespaces of each of them.
+    #[serde(default)]
+    namespaces: Worlds,
 }
+
+/// The namespaces of each place, in the order of [`Place::ALL`].
+type Worlds = [Namespaces; 3];
+
+/// Two places that are one cluster, and namespaces of theirs that would meet there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the {0} and the {1} cluster are one")]
+pub struct Meeting(pub Place, pub Place, #[source] pub Collision);
 
 impl Topology {
     /// All three places are one cluster.
     pub fn standalone(cluster: &ClusterName) -> Self {
-        Self { configuration: cluster.clone(), management: cluster.clone(), user_workload: cluster.clone() }
+        Self::of([cluster.clone(), cluster.clone(), cluster.clone()])
+    }
+
+    /// The real cluster of each place, in the order of [`Place::ALL`].
+    pub fn of([configuration, management, user_workload]: [ClusterName; 3]) -> Self {
+        Self { configuration, management, user_workload, namespaces: Worlds::default() }
+    }
+
+    /// With namespaces of other names, in the order of [`Place::ALL`].
+    ///
+    /// # Errors
+    /// When namespaces of two places that are one cluster would meet.
+    pub fn with_namespaces(self, namespaces: [Namespaces; 3]) -> Result<Self, Meeting> {
+        let pairs = [(0, 1), (0, 2), (1, 2)];
+        for (one, other) in pairs.map(|(one, other)| (Place::ALL[one], Place::ALL[other])) {
+            if self.cluster(one) == self.cluster(other) {
+                let met = namespaces[one as usize].beside(&namespaces[other as usize]);
+                met.map_err(|collision| Meeting(one, other, collision))?;
+            }
+        }
+        Ok(Self { namespaces, ..self })
     }
 
     /// The real cluster of a place.
@@ -75,5 +118,89 @@ impl Topology {
             Place::Management => &self.management,
             Place::UserWorkload => &self.user_workload,
         }
+    }
+
+    /// The namespaces of a place.
+    pub fn namespaces(&self, place: Place) -> &Namespaces {
+        &self.namespaces[place as usize]
+    }
+
+    /// A kind of a place.
+    pub fn table(&self, place: Place, resource: &Resource) -> TableKey {
+        TableKey { cluster: self.cluster(place).clone(), resource: Arc::new(resource.clone()) }
+    }
+
+    /// The real object that an operator means.
+    pub fn object(&self, place: Place, resource: &Resource, namespace: &str, name: &str) -> ObjectKey {
+        let namespaces = self.namespaces(place);
+        let name = if is_namespace(resource) { namespaces.real(name) } else { name.into() };
+        let namespace = namespaces.real(namespace);
+        ObjectKey { table: self.table(place, resource), namespace: namespace.into(), name: name.into() }
+    }
+
+    /// Namespace and name that an operator knows a real object by; `None` for one that is not of its world.
+    pub fn known_as(&self, place: Place, key: &ObjectKey) -> Option<(Arc<str>, Arc<str>)> {
+        let namespaces = self.namespaces(place);
+        if namespaces.is_same() {
+            return Some((key.namespace.clone(), key.name.clone()));
+        }
+        if is_namespace(&key.table.resource) {
+            return Some((key.namespace.clone(), namespaces.imagined(&key.name)?.into()));
+        }
+        let namespace = match key.namespace.is_empty() {
+            true => key.namespace.clone(),
+            false => namespaces.imagined(&key.namespace)?.into(),
+        };
+        Some((namespace, key.name.clone()))
+    }
+
+    /// A real object as an operator sees it; `None` for one that is not of its world.
+    pub fn seen(&self, place: Place, object: Object) -> Option<Object> {
+        let namespaces = self.namespaces(place);
+        if namespaces.is_same() {
+            return Some(object);
+        }
+        let (namespace, name) = self.known_as(place, &object.key)?;
+        let mut value = object.value();
+        change_object(&object.key.table.resource, &mut value, &|real| namespaces.imagined(real).map(Into::into));
+        let key = ObjectKey { table: object.key.table.clone(), namespace, name };
+        Some(Object { key, revision: object.revision, json: Arc::from(value.to_string().into_bytes()) })
+    }
+
+    /// Which real objects an operator means, and whether its labels are to be looked at only once they are seen: the label
+    /// with a Namespace's name says another one in the real world.
+    pub fn selection(&self, place: Place, resource: &Resource, wanted: &Selection) -> (Selection, bool) {
+        let namespaces = self.namespaces(place);
+        if namespaces.is_same() {
+            return (wanted.clone(), false);
+        }
+        let namespace = wanted.namespace.as_deref().map(|name| Arc::from(namespaces.real(name)));
+        let late = is_namespace(resource) && !wanted.labels.is_empty();
+        let labels = if late { Arc::default() } else { wanted.labels.clone() };
+        (Selection { namespace, labels }, late)
+    }
+
+    /// Makes a write in an operator's words the one that is carried out.
+    ///
+    /// # Errors
+    /// When the real namespace cannot have its name.
+    pub fn carry_over(&self, write: &mut Write) -> Result<(), String> {
+        let namespaces = self.namespaces(write.mutation.place);
+        if namespaces.is_same() {
+            return Ok(());
+        }
+        let wanted = &mut write.mutation;
+        write.object = self.object(wanted.place, &wanted.resource, &wanted.namespace, &wanted.name);
+        let real = if is_namespace(&wanted.resource) { &write.object.name } else { &write.object.namespace };
+        if real.len() > MAX_NAMESPACE {
+            return Err(format!(
+                "the namespace would be `{real}` on the {} cluster, which is longer than {MAX_NAMESPACE} letters: give it a \
+                 name under `topology.namespaces` or shorten the prefix",
+                wanted.place
+            ));
+        }
+        (wanted.namespace, wanted.name) = (write.object.namespace.to_string(), write.object.name.to_string());
+        change_act(&wanted.resource, &mut wanted.act, &|name| Some(namespaces.real(name).into_owned()));
+        Ok(())
     }
 }

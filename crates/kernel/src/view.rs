@@ -101,7 +101,7 @@ impl View {
         self.at(Place::default()).get(resource, namespace, name)
     }
 
-    /// Objects of the configuration cluster, by namespace and name.
+    /// Objects of the configuration cluster, by namespace and name; of the namespaces that the topology gives the operator.
     ///
     /// # Errors
     /// As [`View::get`], and [`Stop::Failed`] when the label selector cannot be read.
@@ -143,12 +143,11 @@ impl At<'_> {
     /// # Errors
     /// As [`View::get`].
     pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
-        let table = self.table(resource);
         self.check(resource, Some(namespace).filter(|n| !n.is_empty()), Some(name))?;
-        let key = ObjectKey { table, namespace: Arc::from(namespace), name: Arc::from(name) };
+        let key = self.view.topology.object(self.place, resource, namespace, name);
         let Some(found) = self.view.picture.get(&key) else { return Err(self.view.park(&key.table)) };
         self.view.reads.borrow_mut().gets.insert(key, found.as_ref().map(|object| object.revision));
-        Ok(found)
+        Ok(found.and_then(|object| self.view.topology.seen(self.place, object)))
     }
 
     /// As [`View::list`].
@@ -160,19 +159,25 @@ impl At<'_> {
         let selector = selection
             .selector()
             .map_err(|error| Stop::Failed(format!("the label selector `{}` is wrong: {error}", selection.labels)))?;
-        let query = Query { table: self.table(resource), selection: selection.clone() };
-        let Some(found) = self.view.picture.list(&query, &selector) else { return Err(self.view.park(&query.table)) };
+        let topology = &self.view.topology;
+        let (selection, late) = topology.selection(self.place, resource, selection);
+        let query = Query { table: topology.table(self.place, resource), selection };
+        let real = if late { LabelSelector::everything() } else { selector.clone() };
+        let Some(found) = self.view.picture.list(&query, &real) else { return Err(self.view.park(&query.table)) };
         let listed = |object: &Object| Listed {
             namespace: object.key.namespace.clone(),
             name: object.key.name.clone(),
             revision: object.revision,
         };
-        self.view.reads.borrow_mut().lists.insert(query, found.iter().map(listed).collect());
-        Ok(found)
-    }
-
-    fn table(&self, resource: &Resource) -> TableKey {
-        TableKey { cluster: self.view.topology.cluster(self.place).clone(), resource: Arc::new(resource.clone()) }
+        let own: Vec<Object> =
+            found.into_iter().filter(|object| topology.known_as(self.place, &object.key).is_some()).collect();
+        self.view.reads.borrow_mut().lists.insert(query, own.iter().map(listed).collect());
+        let mut seen: Vec<Object> = own.into_iter().filter_map(|object| topology.seen(self.place, object)).collect();
+        if !topology.namespaces(self.place).is_same() {
+            seen.retain(|object| !late || selector.matches(Some(&object.labels())));
+            seen.sort_by(|a, b| (&a.key.namespace, &a.key.name).cmp(&(&b.key.namespace, &b.key.name)));
+        }
+        Ok(seen)
     }
 
     fn check(&self, resource: &Resource, namespace: Option<&str>, name: Option<&str>) -> Result<(), Stop> {

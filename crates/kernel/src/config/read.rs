@@ -8,13 +8,14 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_object::name;
 
-use super::report::{self, ConfigErrors, Findings, Problem};
-use super::section::{Section, value_shown};
-use super::tree::{self, Node, Position};
+use super::report::{ConfigErrors, Findings, Problem};
+use super::section::Section;
+use super::topology::topology;
+use super::tree::{self, Node};
 use super::{ClusterConfig, Config, JournalConfig, OperatorConfig, duration, value};
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::OperatorName;
-use crate::place::{ClusterName, Topology};
+use crate::place::ClusterName;
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -87,49 +88,6 @@ fn clusters(
         clusters.insert(ClusterName::new(&key.name), ClusterConfig { kubeconfig, context });
     }
     clusters
-}
-
-fn topology(
-    section: Option<Section<'_>>,
-    clusters_at: Position,
-    names: Vec<&ClusterName>,
-    findings: &mut Findings,
-) -> Option<Topology> {
-    let only = match names[..] {
-        [only] => Some(only.clone()),
-        _ => None,
-    };
-    let Some(mut section) = section else {
-        if only.is_none() {
-            let problem = Problem::new(format!("is missing, and there are {} clusters", names.len()));
-            let hint = "say under `topology` which cluster is configuration, management and userWorkload";
-            findings.add(clusters_at, "topology", problem.hint(hint));
-        }
-        return only.map(|only| Topology::standalone(&only));
-    };
-    let known: Vec<&str> = names.iter().map(|name| &*name.0).collect();
-    let mut place = |field: &'static str, findings: &mut Findings| {
-        let written = section.node(field).is_some();
-        let named = section.take(field, findings, |v| cluster(v, &known));
-        if !written && only.is_none() {
-            let problem = Problem::new("is missing, and there are several clusters");
-            findings.add(section.at, &section.path(field), problem.hint(report::all(&known)));
-        }
-        named.or_else(|| only.clone())
-    };
-    let configuration = place("configuration", findings);
-    let management = place("management", findings);
-    let user_workload = place("userWorkload", findings);
-    section.close(findings);
-    Some(Topology { configuration: configuration?, management: management?, user_workload: user_workload? })
-}
-
-fn cluster(value: &Value, known: &[&str]) -> Result<ClusterName, Problem> {
-    let name = value::text(value)?;
-    if known.contains(&name.as_str()) {
-        return Ok(ClusterName::new(&name));
-    }
-    Err(Problem::new(format!("there is no cluster {}", value_shown(value))).meant(&name, known))
 }
 
 fn global_limits(mut section: Section<'_>, findings: &mut Findings) -> GlobalLimits {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::place::Namespaces;
 
 const KNOWN: [&str; 3] = ["greeter", "flooder", "tenants"];
 const FILE: &str = "switchboard.yaml";
@@ -80,13 +82,19 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 27] = [
+const FIELDS: [&str; 33] = [
     "clusters",
     "clusters.*.kubeconfig",
     "clusters.*.context",
     "topology.configuration",
     "topology.management",
     "topology.userWorkload",
+    "topology.namespaces.configuration",
+    "topology.namespaces.management",
+    "topology.namespaces.userWorkload",
+    "topology.namespaces.*.prefix",
+    "topology.namespaces.*.named",
+    "topology.namespaces",
     "limits.maxConcurrent",
     "limits.requestsPerSecond",
     "limits.processMemory",
@@ -116,6 +124,8 @@ fn the_reference_knows_every_field() {
         ("", "zzzzzzzzz: 1"),
         ("clusters.*.", "clusters: {a: {zzzzzzzzz: 1}}"),
         ("topology.", "topology: {zzzzzzzzz: 1}"),
+        ("topology.namespaces.", "topology: {namespaces: {zzzzzzzzz: 1}}"),
+        ("topology.namespaces.*.", "topology: {namespaces: {management: {zzzzzzzzz: 1}}}"),
         ("limits.", "limits: {zzzzzzzzz: 1}"),
         ("journal.", "journal: {zzzzzzzzz: 1}"),
         ("operators.*.", "operators: {greeter: {zzzzzzzzz: 1}}"),
@@ -153,8 +163,11 @@ fn every_field_arrives() {
     let hub = ClusterConfig { kubeconfig: Some("/etc/hub.kubeconfig".into()), context: Some("admin".into()) };
     assert_eq!(config.clusters[&name("hub")], hub);
     assert_eq!(config.clusters[&name("edge")], ClusterConfig { context: None, kubeconfig: Some("edge.yaml".into()) });
-    let topology = Topology { configuration: name("hub"), management: name("hub"), user_workload: name("edge") };
-    assert_eq!(config.topology, topology);
+    let acme = Namespaces::new("acme-", BTreeMap::new()).unwrap();
+    let named = BTreeMap::from([("openshift-etcd".to_string(), "etcd-of-acme".to_string())]);
+    let managed = Namespaces::new("acme-", named).unwrap();
+    let topology = Topology::of([name("hub"), name("hub"), name("edge")]);
+    assert_eq!(config.topology, topology.with_namespaces([acme, managed, Namespaces::same()]).unwrap());
     let limits = GlobalLimits { max_concurrent: 8, requests_per_second: 25, process_memory_bytes: 2 << 30 };
     assert_eq!(config.limits, limits);
     assert_eq!(config.journal, JournalConfig { max_bytes: 64 << 20, max_age: Duration::from_secs(24 * 3600) });

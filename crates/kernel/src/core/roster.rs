@@ -1,12 +1,14 @@
 //! Which objects are units of which operators.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use switchboard_object::selector::LabelSelector;
 
 use crate::cache::{Change, Snapshot};
 use crate::object::Object;
 use crate::operator::{OperatorName, Unit, UnitId};
+use crate::place::{Place, Topology};
 use crate::resource::{Query, Selection, TableKey};
 use crate::view::Picture;
 
@@ -16,28 +18,42 @@ pub(super) struct Rosters(BTreeMap<TableKey, Vec<Roster>>);
 
 struct Roster {
     operator: OperatorName,
+    world: World,
     selection: Selection,
     selector: LabelSelector,
 }
 
+/// Under which names an operator knows objects.
+pub(super) struct World {
+    pub topology: Arc<Topology>,
+    pub place: Place,
+}
+
+impl World {
+    fn known_as(&self, object: &Object) -> Option<(Arc<str>, Arc<str>)> {
+        self.topology.known_as(self.place, &object.key)
+    }
+}
+
 impl Roster {
     fn takes(&self, object: &Object) -> bool {
-        let namespace = self.selection.namespace.as_ref();
-        namespace.is_none_or(|namespace| *namespace == object.key.namespace)
+        let wanted = self.selection.namespace.as_ref();
+        let known = self.world.known_as(object);
+        known.is_some_and(|(namespace, _)| wanted.is_none_or(|wanted| *wanted == namespace))
             && (self.selector.is_everything() || self.selector.matches(Some(&object.labels())))
     }
 
-    fn unit(&self, object: &Object) -> UnitId {
-        let unit = Unit::Object { namespace: object.key.namespace.clone(), name: object.key.name.clone() };
-        UnitId { operator: self.operator.clone(), unit }
+    fn unit(&self, object: &Object) -> Option<UnitId> {
+        let (namespace, name) = self.world.known_as(object)?;
+        Some(UnitId { operator: self.operator.clone(), unit: Unit::Object { namespace, name } })
     }
 }
 
 impl Rosters {
-    pub fn add(&mut self, operator: &OperatorName, table: &TableKey, selection: &Selection) {
+    pub fn add(&mut self, operator: &OperatorName, table: &TableKey, world: World, selection: &Selection) {
         // A selector that cannot be read selects nothing; the operator's own tests show it at once.
         let selector = selection.selector().unwrap_or_else(|_| LabelSelector::nothing());
-        let roster = Roster { operator: operator.clone(), selection: selection.clone(), selector };
+        let roster = Roster { operator: operator.clone(), world, selection: selection.clone(), selector };
         self.0.entry(table.clone()).or_default().push(roster);
     }
 
@@ -45,7 +61,7 @@ impl Rosters {
     pub fn units_of(&self, change: &Change) -> Vec<UnitId> {
         let states = || [&change.before, &change.after].into_iter().flatten();
         let rosters = self.0.get(&change.key.table).into_iter().flatten();
-        rosters.filter_map(|roster| states().find(|o| roster.takes(o)).map(|o| roster.unit(o))).collect()
+        rosters.filter_map(|roster| states().find(|o| roster.takes(o)).and_then(|o| roster.unit(o))).collect()
     }
 
     /// The units of an operator that are there already.
@@ -53,9 +69,11 @@ impl Rosters {
         let rosters = self.0.get(table).into_iter().flatten().filter(|roster| roster.operator == *operator);
         rosters
             .flat_map(|roster| {
-                let query = Query { table: table.clone(), selection: roster.selection.clone() };
+                let world = &roster.world;
+                let (selection, _) = world.topology.selection(world.place, &table.resource, &roster.selection);
+                let query = Query { table: table.clone(), selection };
                 let objects = picture.list(&query, &roster.selector).unwrap_or_default();
-                objects.iter().map(|object| roster.unit(object)).collect::<Vec<_>>()
+                objects.iter().filter_map(|object| roster.unit(object)).collect::<Vec<_>>()
             })
             .collect()
     }

@@ -340,9 +340,7 @@ impl Core {
     fn is_gone(&self, unit: &UnitId) -> bool {
         let Some(hosted) = self.operators.get(&unit.operator) else { return true };
         let Units::Each { place, resource, .. } = &hosted.declaration.units else { return false };
-        let cluster = self.topology.cluster(*place).clone();
-        let table = TableKey { cluster, resource: Arc::new(resource.clone()) };
-        let key = ObjectKey { table, namespace: unit.unit.namespace().into(), name: unit.unit.name().into() };
+        let key = self.topology.object(*place, resource, unit.unit.namespace(), unit.unit.name());
         let object = self.cache.snapshot().get(&key).flatten();
         !object.is_some_and(|object| self.rosters.takes(&unit.operator, &object))
     }

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod hosted;
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,0 +1,99 @@
+//! The same operator where its configuration stands on another cluster, in namespaces of other names.
+
+use super::*;
+use crate::place::Namespaces;
+
+/// Copies the words of `shop/words` beside every ConfigMap of the configuration cluster, and to the user workload cluster.
+fn copies() -> Arc<dyn Operator> {
+    struct Copies;
+    impl Operator for Copies {
+        fn name(&self) -> &str {
+            "copies"
+        }
+
+        fn declaration(&self) -> Declaration {
+            let shop = |place| Declared { namespace: Some("shop".into()), ..Declared::every(&CONFIG_MAPS).at(place) };
+            Declaration {
+                inputs: BTreeSet::from([shop(Place::Configuration)]),
+                outputs: BTreeSet::from([shop(Place::Configuration), shop(Place::UserWorkload)]),
+                service_account: None,
+                units: Units::Each {
+                    place: Place::Configuration,
+                    resource: CONFIG_MAPS,
+                    selection: Selection::namespace("shop").labelled("unit"),
+                },
+            }
+        }
+
+        fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+            let words = view.get(&CONFIG_MAPS, "shop", "words")?;
+            let Some(words) = words else { return Ok(Plan::nothing().waiting("words")) };
+            assert_eq!(words.value()["metadata"]["namespace"], "shop", "it never knows");
+            let listed = view.list(&CONFIG_MAPS, &Selection::namespace("shop"))?;
+            let names: Vec<String> = listed.iter().map(|o| format!("{}/{}", o.key.namespace, o.key.name)).collect();
+            let copy = json!({"metadata": {"name": format!("{}-copy", unit.name()), "namespace": unit.namespace()},
+                "data": {"names": names.join(" ")}});
+            let mut plan = Plan::nothing();
+            plan.push(Mutation::create(&CONFIG_MAPS, copy.clone()));
+            plan.push(Mutation::create(&CONFIG_MAPS, copy).at(Place::UserWorkload));
+            Ok(plan)
+        }
+    }
+    Arc::new(Copies)
+}
+
+fn hosted() -> Core {
+    let (hub, edge) = (cluster(), ClusterName::new("edge"));
+    let acme = Namespaces::new("acme-", Default::default()).unwrap();
+    let topology = Topology::of([hub.clone(), hub, edge]);
+    let topology = topology.with_namespaces([acme.clone(), acme, Namespaces::same()]).unwrap();
+    let mut core = Core::new(Moment(0), 1, topology, GlobalLimits::default(), DecisionId(1));
+    core.add(Moment(0), copies(), Limits::none());
+    core
+}
+
+fn within(namespace: &str, name: &str, revision: u64) -> Value {
+    let mut object = config_map(name, revision, "unit");
+    object["metadata"]["namespace"] = namespace.into();
+    object
+}
+
+#[test]
+fn an_operator_reads_and_writes_its_own_world_in_real_namespaces() {
+    let mut core = hosted();
+    core.poll(Moment(0));
+    let mut words = within("acme-shop", "words", 2);
+    words["metadata"]["labels"] = json!({});
+    sync(&mut core, 0, &CONFIG_MAPS, &[within("acme-shop", "web", 1), words, within("shop", "not-ours", 3)]);
+    let mut started = runs(core.poll(Moment(1)));
+    assert_eq!(started.len(), 1, "what stands outside of the mapping is no unit");
+    let run = started.remove(0);
+    assert_eq!(run.unit.unit, Unit::object("shop", "web"));
+    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("it writes") };
+    let real: Vec<String> =
+        writes.iter().map(|write| format!("{} {}", write.object.table.cluster, write.object)).collect();
+    assert_eq!(real, ["edge configmaps/shop/web-copy", "main configmaps/acme-shop/web-copy"]);
+    let bodies: Vec<&Value> = writes
+        .iter()
+        .map(|write| match &write.mutation.act {
+            crate::plan::Act::Create(body) => body,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(bodies[0]["metadata"]["namespace"], "shop");
+    assert_eq!(bodies[1]["metadata"]["namespace"], "acme-shop");
+    assert_eq!(bodies[0]["data"]["names"], "shop/web shop/words");
+}
+
+#[test]
+fn a_namespace_that_would_be_too_long_is_refused_with_what_to_do() {
+    let long = "a".repeat(60);
+    let acme = Namespaces::new("acme-", Default::default()).unwrap();
+    let topology = Topology::standalone(&cluster()).with_namespaces([acme.clone(), acme.clone(), acme]).unwrap();
+    let body = json!({"metadata": {"name": "x", "namespace": long}});
+    let mutation = Mutation::create(&CONFIG_MAPS, body);
+    let object = topology.object(Place::Configuration, &CONFIG_MAPS, &long, "x");
+    let mut write = crate::decision::Write { mutation, object, result: WriteResult::Skipped };
+    let reason = topology.carry_over(&mut write).unwrap_err();
+    assert!(reason.contains("longer than 63 letters") && reason.contains("topology.namespaces"), "{reason}");
+}
