@@ -1,5 +1,6 @@
 //! The `switchboard` binary as a process: started, found by its kubeconfig, stopped or killed.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -65,11 +66,16 @@ fn build() -> Option<PathBuf> {
 impl Up {
     /// Starts a durable server and returns at once; [`Up::client`] waits until it answers.
     pub fn start(data_dir: &Path) -> Result<Up, UpError> {
+        Up::start_with(data_dir, &[])
+    }
+
+    /// The same with further arguments.
+    pub fn start_with(data_dir: &Path, arguments: &[&OsStr]) -> Result<Up, UpError> {
         let kubeconfig = data_dir.with_extension("kubeconfig");
         // The old one names the old port.
         let _ = std::fs::remove_file(&kubeconfig);
         let mut command = Command::new(binary()?);
-        command.arg("up").arg("--data-dir").arg(data_dir).args(["--listen", "127.0.0.1:0"]);
+        command.arg("up").arg("--data-dir").arg(data_dir).args(["--listen", "127.0.0.1:0"]).args(arguments);
         command.arg("--kubeconfig").arg(&kubeconfig).stdin(Stdio::null()).stdout(Stdio::null());
         if std::env::var_os("SWITCHBOARD_LOG").is_none() {
             command.stderr(Stdio::null());
