@@ -24,19 +24,22 @@ test: ## Run every test that needs nothing but this checkout
 real: ## Build the real components the oracle suites compare with (cached)
 	@real/build >/dev/null
 
-test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm and client-go
+test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go and text/template
 	$(CARGO) build --workspace
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
 	  $(CARGO) test -p switchboard-suite --features real
+	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-template --features real
 
-record: real ## Record the answers of the real kube-apiserver into tests/conformance
+record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
 	  $(CARGO) test -p switchboard-suite --features real --test conformance
+	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard-template --features real --test go
 
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
 	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe
+	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
 
 fuzz: ## Fuzz every target for FUZZ_TIME seconds (nightly)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

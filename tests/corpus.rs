@@ -12,6 +12,7 @@ const TARGETS: &[Target] = &[
     ("jsonpath", switchboard_object::fuzz::jsonpath),
     ("selectors", switchboard_object::fuzz::selectors),
     ("store_log", switchboard_cluster::store::disk::fuzz),
+    ("template", switchboard_template::fuzz::template),
     ("yaml", switchboard_object::fuzz::yaml),
 ];
 

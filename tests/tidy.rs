@@ -106,7 +106,7 @@ const SHELL: &[&str] = &["applier", "host", "journal", "listener", "watch"];
 
 fn decides(path: &Path) -> bool {
     let Ok(module) = path.strip_prefix("crates/kernel/src") else {
-        return path.starts_with("crates/object/src") || path.starts_with("examples");
+        return ["crates/object/src", "crates/template/src", "examples"].iter().any(|pure| path.starts_with(pure));
     };
     let top = module.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
     !top.is_some_and(|top| SHELL.contains(&top.trim_end_matches(".rs")))

@@ -39,7 +39,7 @@ fn push_hex(out: &mut String, prefix: &str, c: char, width: usize) {
 // Rust's Debug keeps the same characters as Go's IsPrint (letters, marks, numbers, punctuation, symbols, ASCII space)
 // but for combining marks at the start of a string, which Go keeps.
 pub fn is_printable(c: char) -> bool {
-    c == ' ' || c == '\'' || c.escape_debug().len() == 1 || is_combining(c)
+    matches!(c, ' '..='~') || c.escape_debug().len() == 1 || is_combining(c)
 }
 
 fn is_combining(c: char) -> bool {

@@ -81,10 +81,9 @@ impl Builtin {
     }
 
     /// Runs the function on arguments that fit its signature. `and`, `or` and `call` are the caller's.
-    pub(crate) fn run(self, execution: &mut Execution<'_>, args: &[Slot]) -> Result<Slot, Error> {
+    pub(crate) fn run(self, args: &[Slot]) -> Result<Slot, Error> {
         let bool = |answer: bool| Ok(Slot::concrete(Value::Bool(answer)));
         match self {
-            Builtin::And | Builtin::Or | Builtin::Call => Err(Error::call("unreachable")),
             Builtin::Not => bool(!args[0].value.is_true()),
             Builtin::Index => index::index(&args[0], &args[1..]),
             Builtin::Slice => index::slice(&args[0], &args[1..]),
@@ -95,26 +94,44 @@ impl Builtin {
             Builtin::Le => bool(compare::less_or_equal(&args[0].value, &args[1..])?),
             Builtin::Gt => bool(!compare::less_or_equal(&args[0].value, &args[1..])?),
             Builtin::Ge => bool(!compare::less(&args[0].value, &args[1].value)?),
-            text => text.text(execution, args),
+            // `and`, `or` and `call` are the caller's, and what makes text has a function of its own.
+            _ => Err(Error::call("not a function of values")),
         }
     }
 
-    fn text(self, execution: &mut Execution<'_>, args: &[Slot]) -> Result<Slot, Error> {
-        let values: Vec<Value> = args.iter().map(|arg| arg.value.clone()).collect();
-        let limit = execution.options().limits.output_bytes;
-        let mut out = Vec::new();
-        match (self, values.as_slice()) {
-            (Builtin::Printf, [Value::String(text), values @ ..]) => format::printf(&mut out, text, values, limit)?,
-            (Builtin::Println, values) => format::println(&mut out, values, limit)?,
-            (_, values) => format::print(&mut out, values, limit)?,
-        }
-        execution.charge_bytes(out.len())?;
-        let out = match self {
-            Builtin::Html => escape::html(out),
-            Builtin::Js => escape::js(out),
-            Builtin::UrlQuery => escape::query(&out),
-            _ => out,
-        };
-        Ok(Slot::concrete(Value::String(out.into())))
+    /// Whether it makes a text of its arguments.
+    pub(crate) fn is_text(self) -> bool {
+        use Builtin::{Html, Js, Print, Printf, Println, UrlQuery};
+        matches!(self, Print | Printf | Println | Html | Js | UrlQuery)
+    }
+
+    /// Prints arguments that fit the signature, and escapes the text where that is asked for.
+    pub(crate) fn text(self, execution: &mut Execution<'_>, values: &[Value]) -> Result<Value, Error> {
+        let text = execution.capture(|execution| {
+            let (out, limit) = execution.output();
+            // The text itself may be as long as the output, wherever it will go.
+            let end = limit.saturating_add(out.len());
+            let outcome = match (self, values) {
+                (Builtin::Printf, [Value::String(text), values @ ..]) => format::printf(out, text, values, end),
+                (Builtin::Println, values) => format::println(out, values, end),
+                (Builtin::Print, values) => format::print(out, values, end),
+                // Those that escape print nil as an action does.
+                (_, values) => {
+                    let shown = |value: &Value| match value {
+                        Value::Nil => Value::string("<no value>"),
+                        value => value.clone(),
+                    };
+                    format::print(out, &values.iter().map(shown).collect::<Vec<_>>(), end)
+                }
+            };
+            outcome.map_err(|refusal| Error::call(refusal.message(limit)))
+        })?;
+        execution.charge_bytes(text.len())?;
+        Ok(Value::String(match self {
+            Builtin::Html => escape::html(text),
+            Builtin::Js => escape::js(&text),
+            Builtin::UrlQuery => escape::query(&text),
+            _ => text,
+        }))
     }
 }

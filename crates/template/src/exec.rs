@@ -59,20 +59,36 @@ impl<'a> Execution<'a> {
         let base = self.variables.len();
         let dot = Slot::concrete(data.clone());
         self.variables.push((0, dot.clone()));
-        let outcome = stack::grow(|| Frame::new(self, &tree, base).run(&dot));
+        let functions = self.set.functions().clone();
+        let outcome = stack::grow(|| Frame::new(self, &functions, &tree, base).run(&dot));
         self.variables.truncate(base);
         outcome
     }
 
-    /// Executes a template of the running set, as Helm's `include` does, and gives what it wrote.
-    pub fn render(&mut self, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
+    /// Lets `write` write behind the output, and takes away what it wrote.
+    pub(crate) fn capture(
+        &mut self,
+        write: impl FnOnce(&mut Execution<'a>) -> Result<(), Error>,
+    ) -> Result<Str, Error> {
         let start = self.out.len();
-        self.depth += 1;
-        let outcome = self.run(name.as_ref(), data);
-        self.depth -= 1;
+        let outcome = write(self);
         let text = Str::new(&self.out[start..]);
         self.out.truncate(start);
         outcome.map(|()| text)
+    }
+
+    /// The output, and how long it may become.
+    pub(crate) fn output(&mut self) -> (&mut Vec<u8>, usize) {
+        let limit = self.options.limits.output_bytes;
+        (&mut self.out, limit)
+    }
+
+    /// Executes a template of the running set, as Helm's `include` does, and gives what it wrote.
+    pub fn render(&mut self, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
+        self.depth += 1;
+        let text = self.capture(|execution| execution.run(name.as_ref(), data));
+        self.depth -= 1;
+        text
     }
 
     /// Executes a template of another set, as Helm's `tpl` does with a layer over the running one.

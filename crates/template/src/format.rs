@@ -8,7 +8,6 @@ pub mod quote;
 #[cfg(test)]
 mod tests;
 
-use crate::error::Error;
 use crate::value::{Str, Value};
 use pad::Flags;
 
@@ -50,7 +49,7 @@ pub fn text_of(value: &Value) -> Str {
 }
 
 /// Like [`sprint`], added to `out`, and refused where the text would be longer than `limit` bytes.
-pub(crate) fn print(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), Error> {
+pub(crate) fn print(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), Refusal> {
     let mut printer = Printer::new(out, limit);
     let mut after_string = false;
     for (index, value) in values.iter().enumerate() {
@@ -64,7 +63,7 @@ pub(crate) fn print(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result
     printer.finish()
 }
 
-pub(crate) fn println(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), Error> {
+pub(crate) fn println(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), Refusal> {
     let mut printer = Printer::new(out, limit);
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
@@ -76,14 +75,14 @@ pub(crate) fn println(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Resu
     printer.finish()
 }
 
-pub(crate) fn printf(out: &mut Vec<u8>, format: &[u8], values: &[Value], limit: usize) -> Result<(), Error> {
+pub(crate) fn printf(out: &mut Vec<u8>, format: &[u8], values: &[Value], limit: usize) -> Result<(), Refusal> {
     let mut printer = Printer::new(out, limit);
     directive::run(&mut printer, format, values);
     printer.finish()
 }
 
 /// Prints one value as `%v`, the fast way for what is printed most.
-pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(), Error> {
+pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(), Refusal> {
     match value {
         Value::String(text) => out.extend_from_slice(text),
         Value::Bool(true) => out.extend_from_slice(b"true"),
@@ -98,13 +97,30 @@ pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(
     Ok(())
 }
 
+/// Why a value was not printed, or not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    TooLong,
+    TooDeep,
+}
+
+impl Refusal {
+    /// The refusal in words; `limit` is the longest text.
+    pub(crate) fn message(self, limit: usize) -> String {
+        match self {
+            Refusal::TooLong => format!("output is larger than the limit of {limit} bytes"),
+            Refusal::TooDeep => format!("value nests deeper than {MAX_DEPTH}"),
+        }
+    }
+}
+
 /// The state of one call of `fmt`.
 struct Printer<'o> {
     out: &'o mut Vec<u8>,
     /// Length of `out` that may not be passed.
     limit: usize,
     /// Set when something was left out: too long, or too deep.
-    problem: Option<String>,
+    problem: Option<Refusal>,
     flags: Flags,
     /// Guards against methods of values while a wrong verb is reported.
     erroring: bool,
@@ -115,8 +131,8 @@ impl<'o> Printer<'o> {
         Printer { out, limit, problem: None, flags: Flags::default(), erroring: false }
     }
 
-    fn finish(self) -> Result<(), Error> {
-        self.problem.map_or(Ok(()), |problem| Err(Error::Call(problem)))
+    fn finish(self) -> Result<(), Refusal> {
+        self.problem.map_or(Ok(()), Err)
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -141,7 +157,7 @@ impl<'o> Printer<'o> {
 
     fn fits(&mut self, bytes: usize) -> bool {
         if self.problem.is_none() && self.out.len() + bytes > self.limit {
-            self.problem = Some(format!("output is larger than the limit of {} bytes", self.limit));
+            self.problem = Some(Refusal::TooLong);
         }
         self.problem.is_none()
     }

@@ -38,6 +38,12 @@ impl Signature {
     }
 }
 
+impl From<&Signature> for Signature {
+    fn from(signature: &Signature) -> Signature {
+        *signature
+    }
+}
+
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("func(")?;
@@ -57,21 +63,21 @@ pub type Body = dyn Fn(&mut Execution<'_>, &[Value]) -> Result<Value, Error> + S
 /// A function of a template.
 #[derive(Clone)]
 pub struct Function {
-    pub(crate) signature: &'static Signature,
+    pub(crate) signature: Signature,
     pub(crate) body: Arc<Body>,
 }
 
 impl Function {
     /// A function with this signature and body.
     pub fn new(
-        signature: &'static Signature,
+        signature: impl Into<Signature>,
         body: impl Fn(&mut Execution<'_>, &[Value]) -> Result<Value, Error> + Send + Sync + 'static,
     ) -> Function {
-        Function { signature, body: Arc::new(body) }
+        Function { signature: signature.into(), body: Arc::new(body) }
     }
 
     /// What it takes and gives; printed, it is the name of its Go type.
-    pub fn signature(&self) -> &'static Signature {
+    pub fn signature(&self) -> Signature {
         self.signature
     }
 }
@@ -111,7 +117,7 @@ impl Functions {
     pub fn add(
         &mut self,
         name: &str,
-        signature: &'static Signature,
+        signature: impl Into<Signature>,
         body: impl Fn(&mut Execution<'_>, &[Value]) -> Result<Value, Error> + Send + Sync + 'static,
     ) {
         self.insert(name, Function::new(signature, body));

@@ -18,6 +18,7 @@ mod error;
 mod exec;
 pub mod format;
 mod function;
+pub mod fuzz;
 mod options;
 mod parse;
 pub mod rune;

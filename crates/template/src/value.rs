@@ -57,7 +57,7 @@ pub enum Value {
     /// `string`
     String(Str),
     /// `[]byte`
-    Bytes(Str),
+    Bytes(Rc<[u8]>),
     /// A slice of any type but `[]byte`.
     List(Type, Rc<List>),
     /// A map with string keys.
@@ -65,13 +65,18 @@ pub enum Value {
     /// A host object.
     Object(Rc<dyn Object>),
     /// A function value, for `call`.
-    Func(Function),
+    Func(Rc<Function>),
 }
 
 impl Value {
     /// A string.
     pub fn string(text: impl AsRef<[u8]>) -> Value {
         Value::String(Str::new(text))
+    }
+
+    /// A `[]byte`.
+    pub fn bytes(bytes: impl AsRef<[u8]>) -> Value {
+        Value::Bytes(Rc::from(bytes.as_ref()))
     }
 
     /// A `[]interface {}`.
@@ -172,7 +177,8 @@ impl Value {
         match self {
             Value::Nil => false,
             Value::Bool(bool) => *bool,
-            Value::String(text) | Value::Bytes(text) => !text.is_empty(),
+            Value::String(text) => !text.is_empty(),
+            Value::Bytes(bytes) => !bytes.is_empty(),
             Value::List(_, list) => !list.is_empty(),
             Value::Map(_, map) => !map.is_empty(),
             Value::Float32(number) => *number != 0.0,

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use crate::rune;
+use crate::value::Str;
 
 /// Go's `template.HTMLEscapeString`.
-pub(super) fn html(text: Vec<u8>) -> Vec<u8> {
+pub(super) fn html(text: Str) -> Str {
     if !text.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'&' | b'<' | b'>' | 0)) {
         return text;
     }
     let mut out = Vec::with_capacity(text.len() + 16);
-    for byte in text {
+    for byte in text.iter() {
         match byte {
             0 => out.extend_from_slice("\u{fffd}".as_bytes()),
             b'"' => out.extend_from_slice(b"&#34;"),
@@ -18,16 +19,16 @@ pub(super) fn html(text: Vec<u8>) -> Vec<u8> {
             b'&' => out.extend_from_slice(b"&amp;"),
             b'<' => out.extend_from_slice(b"&lt;"),
             b'>' => out.extend_from_slice(b"&gt;"),
-            byte => out.push(byte),
+            byte => out.push(*byte),
         }
     }
-    out
+    out.into()
 }
 
 /// Go's `template.JSEscapeString`.
-pub(super) fn js(text: Vec<u8>) -> Vec<u8> {
+pub(super) fn js(text: &[u8]) -> Str {
     let mut out = Vec::with_capacity(text.len() + 16);
-    let mut rest = text.as_slice();
+    let mut rest = text;
     while let Some(first) = rest.first() {
         let (c, length) = rune::decode(rest);
         let escaped = match c {
@@ -45,11 +46,11 @@ pub(super) fn js(text: Vec<u8>) -> Vec<u8> {
         }
         rest = &rest[length..];
     }
-    out
+    out.into()
 }
 
 /// Go's `url.QueryEscape`.
-pub(super) fn query(text: &[u8]) -> Vec<u8> {
+pub(super) fn query(text: &[u8]) -> Str {
     let mut out = String::with_capacity(text.len() + 16);
     for byte in text {
         match byte {
@@ -58,5 +59,5 @@ pub(super) fn query(text: &[u8]) -> Vec<u8> {
             byte => write!(out, "%{byte:02X}").expect("writing to a String cannot fail"),
         }
     }
-    out.into_bytes()
+    out.into()
 }

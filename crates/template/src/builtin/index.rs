@@ -65,12 +65,16 @@ pub(super) fn slice(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
     }
     let length = match &item.value {
         Value::String(_) if indexes.len() == 3 => return Err(Error::call("cannot 3-index slice a string")),
-        Value::String(text) | Value::Bytes(text) => text.len(),
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
         Value::List(_, list) => list.len(),
         other => return Err(Error::call(format!("can't slice item of type {}", other.type_name()))),
     };
     let mut bounds = [0, length, length];
     for (bound, index) in bounds.iter_mut().zip(indexes) {
+        if index.is_interface {
+            return Err(Error::call("cannot index slice/array with type interface {}"));
+        }
         *bound = position(&index.value, length)?;
     }
     let [from, to, capacity] = bounds;
@@ -82,7 +86,7 @@ pub(super) fn slice(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
     }
     Ok(Slot::concrete(match &item.value {
         Value::String(text) => Value::string(&text[from..to]),
-        Value::Bytes(bytes) => Value::Bytes(Str::new(&bytes[from..to])),
+        Value::Bytes(bytes) => Value::bytes(&bytes[from..to]),
         Value::List(go_type, list) => Value::List(*go_type, Rc::new(List::new(list[from..to].to_vec()))),
         other => other.clone(),
     }))
@@ -93,7 +97,8 @@ pub(super) fn length(item: &Slot) -> Result<usize, Error> {
     match &item.value {
         Value::Nil if item.is_interface => Err(Error::call("len of nil pointer")),
         Value::Nil => Err(Error::call("reflect: call of reflect.Value.Type on zero Value")),
-        Value::String(text) | Value::Bytes(text) => Ok(text.len()),
+        Value::String(text) => Ok(text.len()),
+        Value::Bytes(bytes) => Ok(bytes.len()),
         Value::List(_, list) => Ok(list.len()),
         Value::Map(_, map) => Ok(map.len()),
         other if other.kind() == Kind::String => Ok(crate::format::text_of(other).len()),

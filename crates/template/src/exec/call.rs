@@ -25,12 +25,11 @@ impl<'t> Frame<'_, '_, 't> {
         match called.callee {
             Callee::Builtin(builtin) => self.builtin(dot, builtin, called, node, args, last),
             Callee::Function(place) => {
-                let set = self.execution.set.clone();
-                let function = set.functions().at(place);
-                let values = self.arguments(dot, called.name.as_bytes(), function.signature, args, last)?;
+                let function = self.functions.at(place);
+                let values = self.arguments(dot, called.name.as_bytes(), &function.signature, args, last)?;
                 let outcome = (function.body)(self.execution, &values);
                 self.give_back(values);
-                self.finish(outcome, function.signature, called.name.as_bytes(), node)
+                self.finish(outcome, &function.signature, called.name.as_bytes(), node)
             }
         }
     }
@@ -86,6 +85,12 @@ impl<'t> Frame<'_, '_, 't> {
         if matches!(builtin, Builtin::And | Builtin::Or) {
             return self.logic(dot, builtin == Builtin::Or, args, last);
         }
+        if builtin.is_text() {
+            let values = self.arguments(dot, name, signature, args, last)?;
+            let outcome = builtin.text(self.execution, &values);
+            self.give_back(values);
+            return self.finish(outcome, signature, name, node);
+        }
         let callee = match builtin {
             Builtin::Call => Some(self.callee_name(args, &last)),
             _ => None,
@@ -99,7 +104,7 @@ impl<'t> Frame<'_, '_, 't> {
         }
         let outcome = match callee {
             Some(name) => self.call(&name, &slots),
-            None => builtin.run(self.execution, &slots),
+            None => builtin.run(&slots),
         };
         slots.clear();
         if self.execution.spare_slots.len() < MAX_SPARE {

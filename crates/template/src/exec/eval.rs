@@ -33,7 +33,7 @@ impl<'t> Frame<'_, '_, 't> {
         match first {
             Operand::Field(_, path) => {
                 self.at = Part::Operand(first);
-                self.fields(dot, dot.clone(), first, path, args, last)
+                self.fields(dot, dot, first, path, args, last)
             }
             Operand::Chain(_) => self.chain(dot, first, args, last),
             Operand::Function(called) => {
@@ -89,7 +89,7 @@ impl<'t> Frame<'_, '_, 't> {
             self.not_a_function(args, &last)?;
             return Ok(value);
         }
-        self.fields(dot, value, operand, path, args, last)
+        self.fields(dot, &value, operand, path, args, last)
     }
 
     /// `(pipe).Field`: a value, and fields of it.
@@ -103,7 +103,7 @@ impl<'t> Frame<'_, '_, 't> {
         let Operand::Chain(chain) = operand else { return Ok(Slot::INVALID) };
         self.at = Part::Operand(operand);
         let value = self.operand(dot, &chain.operand)?;
-        self.fields(dot, value, operand, &chain.fields, args, last)
+        self.fields(dot, &value, operand, &chain.fields, args, last)
     }
 
     /// What stands for a value in itself, wherever no type is asked for.
@@ -111,7 +111,7 @@ impl<'t> Frame<'_, '_, 't> {
         self.at = Part::Operand(operand);
         match operand {
             Operand::Dot(_) => Ok(dot.clone()),
-            Operand::Field(_, path) => self.fields(dot, dot.clone(), operand, path, &[], None),
+            Operand::Field(_, path) => self.fields(dot, dot, operand, path, &[], None),
             Operand::Variable(..) => self.variable_and_fields(dot, operand, &[], None),
             Operand::Pipe(pipe) => stack::grow(|| self.pipeline(dot, pipe)),
             Operand::Function(called) => self.function(dot, called, Part::Operand(operand), &[], None),

@@ -13,7 +13,7 @@ impl<'t> Frame<'_, '_, 't> {
     pub(super) fn fields(
         &mut self,
         dot: &Slot,
-        mut receiver: Slot,
+        receiver: &Slot,
         node: &'t Operand,
         path: &'t [Str],
         args: &'t [Operand],
@@ -25,11 +25,15 @@ impl<'t> Frame<'_, '_, 't> {
             let shown = crate::parse::print_part(self.tree, Part::Operand(node));
             return Err(self.fail(format!("indirection through explicit nil in {shown}")));
         }
-        let Some((final_name, names)) = path.split_last() else { return Ok(receiver) };
+        let Some((final_name, names)) = path.split_last() else { return Ok(receiver.clone()) };
+        let Some((first, names)) = names.split_first() else {
+            return self.field(dot, final_name, node, args, last, receiver);
+        };
+        let mut inner = self.field(dot, first, node, &[], None, receiver)?;
         for name in names {
-            receiver = self.field(dot, name, node, &[], None, receiver)?;
+            inner = self.field(dot, name, node, &[], None, &inner)?;
         }
-        self.field(dot, final_name, node, args, last, receiver)
+        self.field(dot, final_name, node, args, last, &inner)
     }
 
     /// One field. `args` are the operands of the command, the field itself first.
@@ -40,14 +44,14 @@ impl<'t> Frame<'_, '_, 't> {
         node: &'t Operand,
         args: &'t [Operand],
         last: Option<Slot>,
-        receiver: Slot,
+        receiver: &Slot,
     ) -> Result<Slot, Error> {
         let has_args = args.len() > 1 || last.is_some();
         match &receiver.value {
             // The common case: an entry of a map whose type has no name, and so no methods.
             Value::Map(go_type, map) if !has_args && matches!(go_type.0, Shape::Map(..)) => match map.get(name) {
                 Some(value) => Ok(Slot::element(*go_type, value)),
-                None => self.missing(name, &receiver),
+                None => self.missing(name, receiver),
             },
             Value::Nil if receiver.is_interface => {
                 Err(self.fail(format!("nil pointer evaluating interface {{}}.{name}")))
@@ -63,7 +67,7 @@ impl<'t> Frame<'_, '_, 't> {
                     let receiver = value.clone();
                     return self.method(dot, &receiver, method, Part::Operand(node), args, last);
                 }
-                self.entry(name, &receiver, has_args)
+                self.entry(name, receiver, has_args)
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::{Execution, Slot};
 use crate::error::{Error, Spot};
 use crate::format::{self, quote};
+use crate::function::Functions;
 use crate::parse::{Branch, Invocation, Node, Part, Tree, print_part};
 use crate::stack;
 use crate::value::{Kind, Value};
@@ -10,6 +11,7 @@ use crate::value::{Kind, Value};
 /// A template that runs, and the part of it that errors are reported at.
 pub(super) struct Frame<'e, 'a, 't> {
     pub(super) execution: &'e mut Execution<'a>,
+    pub(super) functions: &'t Functions,
     pub(super) tree: &'t Tree,
     /// Where the variables of this template begin; no template sees those of its caller.
     base: usize,
@@ -25,8 +27,13 @@ pub(super) enum Flow {
 }
 
 impl<'e, 'a, 't> Frame<'e, 'a, 't> {
-    pub(super) fn new(execution: &'e mut Execution<'a>, tree: &'t Tree, base: usize) -> Frame<'e, 'a, 't> {
-        Frame { execution, tree, base, at: Part::List(&tree.root) }
+    pub(super) fn new(
+        execution: &'e mut Execution<'a>,
+        functions: &'t Functions,
+        tree: &'t Tree,
+        base: usize,
+    ) -> Frame<'e, 'a, 't> {
+        Frame { execution, functions, tree, base, at: Part::List(&tree.root) }
     }
 
     pub(super) fn run(mut self, dot: &Slot) -> Result<(), Error> {
@@ -63,7 +70,10 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
                 }
                 Node::Range(branch) => {
                     self.at = Part::Node(node);
-                    stack::grow(|| self.range(dot, branch))?;
+                    let flow = stack::grow(|| self.range(dot, branch))?;
+                    if flow != Flow::Next {
+                        return Ok(flow);
+                    }
                 }
                 Node::Template(invocation) => {
                     self.at = Part::Node(node);
@@ -77,19 +87,16 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
     }
 
     fn print(&mut self, slot: Slot) -> Result<(), Error> {
-        let limit = self.execution.options.limits.output_bytes;
-        let outcome = match &slot.value {
-            Value::Nil => {
-                self.execution.out.extend_from_slice(b"<no value>");
-                Ok(())
-            }
-            value if value.kind() == Kind::Func => {
+        let (out, limit) = self.execution.output();
+        match &slot.value {
+            Value::Nil => out.extend_from_slice(b"<no value>"),
+            Value::String(text) => out.extend_from_slice(text),
+            value @ (Value::Func(_) | Value::Object(_)) if value.kind() == Kind::Func => {
                 let node = print_part(self.tree, self.at);
                 return Err(self.fail(format!("can't print {node} of type {}", slot.type_name())));
             }
-            value => format::append(&mut self.execution.out, value, limit),
-        };
-        outcome.map_err(|error| self.fail(error.to_string()))?;
+            value => format::append(out, value, limit).map_err(|refusal| self.fail(refusal.message(limit)))?,
+        }
         self.check_output()
     }
 
@@ -124,7 +131,7 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         let base = self.mark();
         self.push(0, dot.clone());
         self.execution.depth += 1;
-        Frame::new(self.execution, &tree, base).run(&dot)?;
+        Frame::new(self.execution, self.functions, &tree, base).run(&dot)?;
         self.execution.depth -= 1;
         self.pop(base);
         Ok(())

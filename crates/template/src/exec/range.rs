@@ -8,17 +8,18 @@ use crate::parse::Branch;
 use crate::value::{Sequence, Type, Value};
 
 impl<'t> Frame<'_, '_, 't> {
-    pub(super) fn range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<(), Error> {
+    pub(super) fn range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<Flow, Error> {
         self.step()?;
         let outer = self.mark();
         let value = self.pipeline(dot, &branch.pipe)?.value;
         let ran = self.iterate(&value, branch)?;
+        let mut flow = Flow::Next;
         if let (false, Some(otherwise)) = (ran, &branch.otherwise) {
-            // A break here belongs to a range around this one, and Go's engine ends this one with it.
-            self.walk(dot, otherwise)?;
+            flow = self.walk(dot, otherwise)?;
         }
         self.pop(outer);
-        Ok(())
+        // Both belong to a range around this one; Go's engine ends this one with a break, and goes on behind it.
+        Ok(if flow == Flow::Continue { flow } else { Flow::Next })
     }
 
     /// Goes over the value; answers whether there was anything.

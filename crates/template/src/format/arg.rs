@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{MAX_DEPTH, Printer, Width};
+use super::{MAX_DEPTH, Printer, Refusal, Width};
 use crate::stack;
 use crate::value::{Kind, Object, Str, Type, Value};
 
@@ -67,7 +67,7 @@ impl Printer<'_> {
             return;
         }
         if depth > MAX_DEPTH {
-            self.problem = Some(format!("value nests deeper than {MAX_DEPTH}"));
+            self.problem = Some(Refusal::TooDeep);
             return;
         }
         match value {
@@ -148,7 +148,7 @@ impl Printer<'_> {
         }
     }
 
-    fn bytes(&mut self, bytes: &Str, verb: char, type_name: &str) {
+    fn bytes(&mut self, bytes: &[u8], verb: char, type_name: &str) {
         match verb {
             'v' | 'd' => {
                 let (open, between, close) = if self.flags.sharp_v { ("{", ", ", "}") } else { ("[", " ", "]") };

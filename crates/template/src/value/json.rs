@@ -1,5 +1,7 @@
 //! From and to decoded JSON.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
 use crate::value::{Str, Type, Value};
@@ -38,7 +40,7 @@ impl Value {
             Value::Nil | Value::Func(_) | Value::Complex(..) => Json::Null,
             Value::Bool(bool) => Json::Bool(*bool),
             Value::String(text) => Json::String(text.to_text().into_owned()),
-            Value::Bytes(bytes) => Json::Array(bytes.iter().map(|byte| Json::from(*byte)).collect()),
+            Value::Bytes(bytes) => Json::String(STANDARD.encode(bytes)),
             Value::List(_, list) if list.is_nil() => Json::Null,
             Value::List(_, list) => Json::Array(list.iter().map(Value::to_json).collect()),
             Value::Map(_, map) if map.is_nil() => Json::Null,

@@ -17,7 +17,7 @@ fn types_have_gos_names() {
     assert_eq!(names, ["int", "float64", "string", "bool", "<nil>", "map[string]interface {}"]);
     assert_eq!(list.type_name(), "[]interface {}");
     assert_eq!(Value::strings(["a"]).type_name(), "[]string");
-    assert_eq!(Value::Bytes(Str::new("a")).type_name(), "[]uint8");
+    assert_eq!(Value::bytes("a").type_name(), "[]uint8");
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! Templates that want too much: a clear error, and soon.
+
+use std::sync::Arc;
+
+use switchboard_template::{Limits, Options, Set, Value};
+
+use crate::functions;
+
+fn refused(text: &str, limits: Limits) -> String {
+    let mut set = Set::new("t", Arc::new(functions::table()));
+    set.parse("t", text).unwrap();
+    let options = Options { limits, ..Options::default() };
+    let mut out = Vec::new();
+    let error = Arc::new(set).execute("t", &Value::Nil, &options, &mut out).unwrap_err().to_string();
+    assert!(out.len() <= limits.output_bytes + 100, "{} bytes of output", out.len());
+    error
+}
+
+fn small() -> Limits {
+    Limits { output_bytes: 10_000, depth: 1_000, steps: 100_000 }
+}
+
+#[test]
+fn endless_recursion() {
+    let error = refused("{{define \"x\"}}{{template \"x\" .}}{{end}}{{template \"x\"}}", small());
+    let place = "template: t:1:25: executing \"x\" at <{{template \"x\" .}}>";
+    assert_eq!(error, format!("{place}: exceeded maximum template depth (1000)"));
+}
+
+#[test]
+fn recursion_as_deep_as_go_goes() {
+    let text = "{{define \"x\"}}{{if .}}{{with .}}{{range $i := 1}}{{template \"x\" 1}}{{end}}{{end}}{{end}}{{end}}";
+    let limits = Limits { depth: 20_000, ..Limits::default() };
+    let error = refused(&format!("{text}{{{{template \"x\" 1}}}}"), limits);
+    assert!(error.ends_with("exceeded maximum template depth (20000)"), "{error}");
+}
+
+#[test]
+fn a_huge_range() {
+    let error = refused("{{range 1000000000000}}{{end}}", small());
+    assert_eq!(error, "template: t:1:8: executing \"t\" at <1000000000000>: took more than 100000 steps");
+}
+
+#[test]
+fn nested_ranges() {
+    let text = format!("{}{}", "{{range 1000}}".repeat(20), "{{end}}".repeat(20));
+    assert!(refused(&text, small()).ends_with("took more than 100000 steps"));
+}
+
+#[test]
+fn endless_output() {
+    let error = refused("{{range 1000000}}0123456789{{end}}", small());
+    assert!(error.ends_with("output is larger than the limit of 10000 bytes"), "{error}");
+    let error = refused("{{range 1000000}}{{\"0123456789\"}}{{end}}", small());
+    assert!(error.ends_with("output is larger than the limit of 10000 bytes"), "{error}");
+}
+
+#[test]
+fn a_crazy_width() {
+    // Go takes such a width for a wrong one.
+    let mut set = Set::new("t", Arc::new(functions::table()));
+    set.parse("t", "{{printf \"%1000000000d\" 1}}").unwrap();
+    let text = Arc::new(set).render("t", &Value::Nil, &Options::default()).unwrap();
+    assert_eq!(text, b"%!(NOVERB)%!(EXTRA int=1)");
+    let error = refused("{{printf \"%999999d\" 1}}", small());
+    assert!(error.ends_with("error calling printf: output is larger than the limit of 10000 bytes"), "{error}");
+    let error = refused("{{printf \"%.999999f\" 1.0}}", small());
+    assert!(error.ends_with("error calling printf: output is larger than the limit of 10000 bytes"), "{error}");
+}
+
+#[test]
+fn a_string_that_doubles() {
+    let text = "{{$s := \"0123456789\"}}{{range 100}}{{$s = printf \"%s%s\" $s $s}}{{end}}";
+    let error = refused(text, small());
+    assert!(error.ends_with("error calling printf: output is larger than the limit of 10000 bytes"), "{error}");
+}
+
+#[test]
+fn a_list_that_nests() {
+    let limits = Limits { steps: 1_000_000, ..small() };
+    let text = "{{$s := list}}{{range 100000}}{{$s = list $s}}{{end}}{{$s}}";
+    assert!(refused(text, limits).ends_with("output is larger than the limit of 10000 bytes"));
+}
+
+#[test]
+fn a_map_in_itself() {
+    let error = refused("{{$d := dict}}{{$e := set $d \"a\" $d}}{{$d}}", Limits::default());
+    assert!(error.ends_with("value nests deeper than 10000"), "{error}");
+}
+
+#[test]
+fn deep_nesting_of_actions() {
+    let text = format!("{}x{}", "{{with 1}}".repeat(9_999), "{{end}}".repeat(9_999));
+    let mut set = Set::new("t", Arc::new(functions::table()));
+    set.parse("t", text).unwrap();
+    assert_eq!(Arc::new(set).render("t", &Value::Nil, &Options::default()).unwrap(), b"x");
+    let text = format!("{{{{{}1{}}}}}", "(".repeat(9_999), ")".repeat(9_999));
+    let mut set = Set::new("t", Arc::new(functions::table()));
+    set.parse("t", text).unwrap();
+    assert_eq!(Arc::new(set).render("t", &Value::Nil, &Options::default()).unwrap(), b"1");
+}

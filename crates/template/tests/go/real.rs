@@ -1,0 +1,97 @@
+//! Comparisons with the living oracle.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::case::{Case, files};
+use crate::generator::Generator;
+use crate::oracle;
+
+/// Random templates of one run.
+const RANDOM_TEMPLATES: u64 = 4_000;
+
+const OPTIONS: &[&str] = &["missingkey=default", "missingkey=zero", "missingkey=error"];
+
+#[test]
+fn recorded_answers_are_what_go_says() {
+    for file in files() {
+        let cases = Case::read(&file);
+        let answers = oracle::ask_raw(&cases);
+        if std::env::var_os("UPDATE").is_some() {
+            record(&file, &answers);
+            continue;
+        }
+        for (case, answer) in cases.iter().zip(oracle::ask(&cases)) {
+            assert_eq!(case.expected(), answer, "{}", case.json["id"]);
+        }
+    }
+}
+
+/// Writes the answers into the file, one case a line.
+fn record(file: &Path, answers: &[Json]) {
+    let json: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let lines: Vec<String> = json["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(answers)
+        .map(|(case, answer)| {
+            let mut case = case.as_object().unwrap().clone();
+            for key in ["out", "bytes", "err"] {
+                case.remove(key);
+                let said = answer.get(key).filter(|said| said.as_str() != Some(""));
+                case.extend(said.map(|said| (key.to_string(), said.clone())));
+            }
+            format!("    {}", Json::Object(case))
+        })
+        .collect();
+    let text = format!("{{\n  \"all\": {},\n  \"cases\": [\n{}\n  ]\n}}\n", json["all"], lines.join(",\n"));
+    std::fs::write(file, text).unwrap();
+}
+
+#[test]
+fn random_templates_are_answered_alike() {
+    let cases: Vec<Case> = (0..RANDOM_TEMPLATES)
+        .map(|seed| Case {
+            json: json!({
+                "kind": "text",
+                "id": format!("seed {seed}"),
+                "template": Generator::new(seed).template(),
+                "data": Generator::data(),
+                "functions": "test",
+                "option": OPTIONS[seed as usize % OPTIONS.len()],
+            }),
+        })
+        .collect();
+    let mut failed = 0;
+    let mut wrong = Vec::new();
+    for (case, gos) in cases.iter().zip(oracle::ask(&cases)) {
+        let ours = case.answer();
+        failed += usize::from(!gos.err.is_empty());
+        if ours != gos {
+            wrong.push(format!("{}: {}\n  ours {ours}\n  Go's {gos}", case.json["id"], case.json["template"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {RANDOM_TEMPLATES}\n{}", wrong.len(), wrong.join("\n"));
+    let shares = RANDOM_TEMPLATES as usize / 10..RANDOM_TEMPLATES as usize * 9 / 10;
+    assert!(shares.contains(&failed), "{failed} fail: the generator finds too few of one sort");
+}
+
+#[test]
+fn the_shared_cases_are_answered_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/templates");
+    let read = |name: &str| -> Json {
+        let path = folder.join(name);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::from_str(&text).unwrap()
+    };
+    let (cases, expected) = (read("text-template.cases.json"), read("text-template.expected.json"));
+    for (case, expected) in cases["cases"].as_array().unwrap().iter().zip(expected.as_array().unwrap()) {
+        let json = json!({
+            "id": case["id"], "template": case["tmpl"], "data": cases["data"], "functions": "test",
+            "delims": case["delims"], "option": case["option"], "out": expected["Out"], "err": expected["Err"],
+        });
+        assert_eq!(Case { json }.complaint(), None);
+    }
+}

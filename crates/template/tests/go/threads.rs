@@ -1,0 +1,41 @@
+//! A set is parsed once and executed by many threads.
+
+use std::sync::Arc;
+
+use switchboard_template::{Functions, Options, Set, Value};
+
+#[test]
+fn threads_share_a_set() {
+    let mut set = Set::new("t", Arc::new(Functions::new()));
+    set.parse("t", "{{range $i, $e := .list}}{{template \"x\" $e}}{{end}}{{define \"x\"}}[{{.}}]{{end}}").unwrap();
+    let set = Arc::new(set);
+    let render = |number: i64| {
+        let list = Value::list((0..number).map(Value::Int).collect());
+        set.render("t", &Value::map([("list", list)]), &Options::default()).unwrap()
+    };
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let render = &render;
+            scope.spawn(move || {
+                let expected: String = (0..number).map(|number| format!("[{number}]")).collect();
+                for _ in 0..100 {
+                    assert_eq!(render(number), expected.as_bytes());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_layer_hides_what_is_below() {
+    let mut below = Set::new("t", Arc::new(Functions::new()));
+    below.parse("t", "{{template \"x\"}}{{template \"y\"}}{{define \"x\"}}1{{end}}{{define \"y\"}}2{{end}}").unwrap();
+    let below = Arc::new(below);
+    let mut above = Set::layer(&below);
+    above.parse("z", "{{define \"x\"}}3{{end}}{{template \"t\"}}").unwrap();
+    let above = Arc::new(above);
+    assert_eq!(above.render("z", &Value::Nil, &Options::default()).unwrap(), b"32");
+    assert_eq!(below.render("t", &Value::Nil, &Options::default()).unwrap(), b"12");
+    let missing = below.render("z", &Value::Nil, &Options::default()).unwrap_err().to_string();
+    assert_eq!(missing, "template: no template \"z\" associated with template \"t\"");
+}
