@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"text/template"
+	"time"
 
 	sprig2 "github.com/Masterminds/sprig"
 	sprig3 "github.com/Masterminds/sprig/v3"
@@ -70,6 +72,33 @@ func parse(c textCase) (*template.Template, error) {
 	return t, nil
 }
 
+// Thing, Bag, Set and time.Duration are what host objects are like: structs behind pointers, maps, lists and numbers with
+// methods.
+type Thing struct {
+	Name  string
+	Count int
+	Tags  []string
+	Inner *Inner
+	Any   any
+}
+
+type Inner struct{ Deep string }
+
+func (t *Thing) Greet(who string) string          { return t.Name + " greets " + who }
+func (t *Thing) Fail(text string) (string, error) { return "", fmt.Errorf("no %s", text) }
+func (t Thing) Sum(numbers ...int) int            { return len(numbers) + t.Count }
+func (t *Thing) Self() *Thing                     { return t }
+func (i Inner) String() string                    { return "inner " + i.Deep }
+
+type Bag map[string]any
+
+func (b Bag) Size() int           { return len(b) }
+func (b Bag) Has(key string) bool { _, ok := b[key]; return ok }
+
+type Set []string
+
+func (s Set) Has(key string) bool { return slices.Contains(s, key) }
+
 // testFunctions have every kind of parameter and result. The tests have the same ones in Rust.
 var testFunctions = template.FuncMap{
 	"add":     func(a, b int) int { return a + b },
@@ -111,6 +140,11 @@ var testFunctions = template.FuncMap{
 			}
 		}
 	},
+	"thing": func(name string) *Thing { return &Thing{Name: name, Count: 2, Tags: []string{"x"}, Inner: &Inner{"d"}} },
+	"flat":  func(name string) Thing { return Thing{Name: name} },
+	"bag":   func() Bag { return Bag{"a": 1, "Size": "hidden"} },
+	"tags":  func(items ...string) Set { return items },
+	"span":  func(n int64) time.Duration { return time.Duration(n) },
 	"pairs": func(n int) iter.Seq2[int, string] {
 		return func(yield func(int, string) bool) {
 			for i := range n {

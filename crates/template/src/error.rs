@@ -31,7 +31,7 @@ pub struct Spot {
     pub node: String,
     /// What was wrong there, without the place.
     pub problem: String,
-    /// The error of the function that was called, such as that of an included template.
+    /// The error it began with, where a function that was called executed other templates: the innermost one.
     pub cause: Option<Error>,
 }
 
@@ -52,7 +52,7 @@ impl Error {
     /// The place where it began: of an error that came up through `include`, the innermost one.
     pub fn innermost(&self) -> Option<&Spot> {
         let spot = self.spot()?;
-        spot.cause.as_ref().and_then(Error::innermost).or(Some(spot))
+        spot.cause.as_ref().and_then(Error::spot).or(Some(spot))
     }
 }
 

@@ -18,14 +18,20 @@ use crate::value::{Str, Value};
 use frame::Frame;
 pub(crate) use slot::Slot;
 
+/// Executions within executions. Helm's `include` lets a template be in itself a thousand times; errors of all levels
+/// contain those below, so it cannot be much more.
+const MAX_RENDERS: usize = 10_000;
+
 /// A running execution: what functions and methods get to call back and to account for their work.
 pub struct Execution<'a> {
     set: Arc<Set>,
     options: Options<'a>,
     out: Vec<u8>,
     variables: Vec<(u32, Slot)>,
-    /// Templates within templates, `include`d ones as well.
+    /// Templates within templates; Go counts anew for each execution within one, and memory is the same.
     depth: usize,
+    /// Executions within this one.
+    renders: usize,
     steps_left: u64,
     /// Argument lists that wait to be used again.
     spare_slots: Vec<Vec<Slot>>,
@@ -40,6 +46,7 @@ impl<'a> Execution<'a> {
             out,
             variables: Vec::new(),
             depth: 0,
+            renders: 0,
             steps_left: options.limits.steps,
             spare_slots: Vec::new(),
             spare_values: Vec::new(),
@@ -85,9 +92,13 @@ impl<'a> Execution<'a> {
 
     /// Executes a template of the running set, as Helm's `include` does, and gives what it wrote.
     pub fn render(&mut self, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
-        self.depth += 1;
+        let deepest = MAX_RENDERS.min(self.options.limits.depth);
+        if self.renders >= deepest {
+            return Err(Error::call(format!("exceeded maximum template depth ({deepest})")));
+        }
+        self.renders += 1;
         let text = self.capture(|execution| execution.run(name.as_ref(), data));
-        self.depth -= 1;
+        self.renders -= 1;
         text
     }
 

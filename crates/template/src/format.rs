@@ -81,7 +81,7 @@ pub(crate) fn printf(out: &mut Vec<u8>, format: &[u8], values: &[Value], limit: 
     printer.finish()
 }
 
-/// Prints one value as `%v`, the fast way for what is printed most.
+/// Prints one value as an action does: `%v`, but what a pointer points to, and the fast way for what is printed most.
 pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(), Refusal> {
     match value {
         Value::String(text) => out.extend_from_slice(text),
@@ -90,6 +90,7 @@ pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(
         Value::Int(number) | Value::Int64(number) => pad::append_decimal(out, *number),
         other => {
             let mut printer = Printer::new(out, limit);
+            printer.through_pointer = true;
             printer.arg(other, 'v');
             return printer.finish();
         }
@@ -124,11 +125,13 @@ struct Printer<'o> {
     flags: Flags,
     /// Guards against methods of values while a wrong verb is reported.
     erroring: bool,
+    /// Whether a pointer that is printed stands for what it points to.
+    through_pointer: bool,
 }
 
 impl<'o> Printer<'o> {
     fn new(out: &'o mut Vec<u8>, limit: usize) -> Printer<'o> {
-        Printer { out, limit, problem: None, flags: Flags::default(), erroring: false }
+        Printer { out, limit, problem: None, flags: Flags::default(), erroring: false, through_pointer: false }
     }
 
     fn finish(self) -> Result<(), Refusal> {

@@ -22,7 +22,7 @@ pub(super) fn index(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
                 let key = key(&index.value)?;
                 Slot::element(*go_type, map.get(key).unwrap_or_else(|| Value::zero(go_type.element())))
             }
-            other => return Err(Error::call(format!("can't index item of type {}", other.type_name()))),
+            other => return Err(Error::call(format!("can't index item of type {}", pointed_at(other)))),
         };
     }
     Ok(item)
@@ -68,7 +68,7 @@ pub(super) fn slice(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
         Value::String(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
         Value::List(_, list) => list.len(),
-        other => return Err(Error::call(format!("can't slice item of type {}", other.type_name()))),
+        other => return Err(Error::call(format!("can't slice item of type {}", pointed_at(other)))),
     };
     let mut bounds = [0, length, length];
     for (bound, index) in bounds.iter_mut().zip(indexes) {
@@ -92,6 +92,14 @@ pub(super) fn slice(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
     }))
 }
 
+/// The type of a value, or of what it points to.
+fn pointed_at(value: &Value) -> String {
+    match value.type_of() {
+        Some(go_type) if go_type.kind() == Kind::Pointer => go_type.element().to_string(),
+        _ => value.type_name(),
+    }
+}
+
 /// The length of what has one.
 pub(super) fn length(item: &Slot) -> Result<usize, Error> {
     match &item.value {
@@ -102,6 +110,6 @@ pub(super) fn length(item: &Slot) -> Result<usize, Error> {
         Value::List(_, list) => Ok(list.len()),
         Value::Map(_, map) => Ok(map.len()),
         other if other.kind() == Kind::String => Ok(crate::format::text_of(other).len()),
-        other => Err(Error::call(format!("len of type {}", other.type_name()))),
+        other => Err(Error::call(format!("len of type {}", pointed_at(other)))),
     }
 }

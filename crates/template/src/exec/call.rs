@@ -66,7 +66,12 @@ impl<'t> Frame<'_, '_, 't> {
     fn failed_call(&mut self, error: Error, name: &[u8], node: Part<'t>) -> Error {
         self.at = node;
         let problem = format!("error calling {}: {error}", String::from_utf8_lossy(name));
-        let cause = error.spot().is_some().then_some(error);
+        // Of a chain of included templates the innermost is kept: every text contains all of those below it.
+        let cause = match error {
+            Error::Call(_) => None,
+            Error::Parse(mut spot) => spot.cause.take().or(Some(Error::Parse(spot))),
+            Error::Execute(mut spot) => spot.cause.take().or(Some(Error::Execute(spot))),
+        };
         self.fail_with(problem, cause)
     }
 

@@ -84,7 +84,11 @@ impl<'t> Frame<'_, '_, 't> {
                 Some(_) if has_args => {
                     Err(self.fail(format!("{name} has arguments but cannot be invoked as function")))
                 }
-                Some(value) => Ok(Slot::concrete(value)),
+                Some(value) => {
+                    // A field that is nil is taken for an empty interface.
+                    let is_interface = matches!(value, Value::Nil);
+                    Ok(Slot { value, is_interface })
+                }
                 None => Err(self.no_field(name, receiver)),
             },
             _ => Err(self.no_field(name, receiver)),

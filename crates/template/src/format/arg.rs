@@ -237,7 +237,7 @@ impl Printer<'_> {
         }
         match go_type.kind() {
             Kind::Pointer if depth == 0 => {
-                self.push(b"&");
+                self.push_str(if self.through_pointer { "" } else { "&" });
                 self.fields(go_type.element(), object, verb, depth + 1);
             }
             Kind::Pointer => self.pointer(&value, verb),

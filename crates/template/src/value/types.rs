@@ -11,6 +11,8 @@ use crate::value::object::Method;
 /// const CHUNKS: Type = Type(&Shape::Slice(Type::LIST));
 /// assert_eq!(CHUNKS.to_string(), "[][]interface {}");
 /// ```
+///
+/// A type whose methods give the type itself has statics, which name each other: `static TIME: Shape = ...`, `Type(&TIME)`.
 #[derive(Clone, Copy)]
 pub struct Type(pub &'static Shape);
 

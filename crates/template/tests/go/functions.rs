@@ -11,6 +11,7 @@ pub fn table() -> Functions {
     let mut table = Functions::new();
     numbers(&mut table);
     collections(&mut table);
+    crate::objects::add(&mut table);
     table.add("fail", Signature::new(&[Type::STRING], Type::STRING), |_, args| {
         Err(Error::call(args[0].as_str().unwrap().to_string()))
     });

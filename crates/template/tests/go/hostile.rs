@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use switchboard_template::{Limits, Options, Set, Value};
 
+use crate::case::{self, Case};
 use crate::functions;
 
 fn refused(text: &str, limits: Limits) -> String {
@@ -98,4 +99,41 @@ fn deep_nesting_of_actions() {
     let mut set = Set::new("t", Arc::new(functions::table()));
     set.parse("t", text).unwrap();
     assert_eq!(Arc::new(set).render("t", &Value::Nil, &Options::default()).unwrap(), b"1");
+}
+
+/// Mutations of the recorded templates that every run tries.
+const MUTATIONS: usize = 20_000;
+
+#[test]
+fn mutated_templates_end_within_their_limits() {
+    let texts: Vec<Vec<u8>> = case::files()
+        .iter()
+        .flat_map(|file| Case::read(file))
+        .map(|case| case.json["template"].as_str().unwrap().as_bytes().to_vec())
+        .collect();
+    let mut state = 7_u64;
+    let mut random = |bound: usize| {
+        // Knuth's MMIX generator; its high bits are the good ones.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    };
+    for _ in 0..MUTATIONS {
+        let mut text = texts[random(texts.len())].clone();
+        for _ in 0..=random(3) {
+            let other = &texts[random(texts.len())];
+            let at = random(text.len() + 1);
+            match random(3) {
+                0 if !text.is_empty() => {
+                    text.remove(at.min(text.len() - 1));
+                }
+                1 => text.insert(at, b"{}()|.$-:=\" %'0x`,\n\xff"[random(20)]),
+                _ => {
+                    let from = random(other.len() + 1);
+                    let to = from + random(other.len() - from + 1);
+                    text.splice(at..at, other[from..to].iter().copied());
+                }
+            }
+        }
+        switchboard_template::fuzz::template(&text);
+    }
 }

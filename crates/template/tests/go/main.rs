@@ -11,6 +11,7 @@ mod functions;
 #[cfg(feature = "real")]
 mod generator;
 mod hostile;
+mod objects;
 #[cfg(feature = "real")]
 mod oracle;
 #[cfg(feature = "real")]
