@@ -58,7 +58,13 @@ pub(crate) struct Controllers {
 impl Cluster {
     /// Starts the controllers, once. A cluster without them only stores: a dump that is served must not be collected.
     pub fn start_controllers(&self) {
-        self.inner().controllers.get_or_init(|| Controllers::start(self.inner()));
+        self.inner().controllers.get_or_init(|| Controllers::start(self.inner(), None));
+    }
+
+    /// Starts them on what was settled before: only what it may depend on later is looked at.
+    pub(crate) fn go_on_controlling(&self) {
+        let revision = self.inner().store.revision();
+        self.inner().controllers.get_or_init(|| Controllers::start(self.inner(), Some(revision)));
     }
 
     /// Waits until the controllers have nothing left to do.
@@ -78,10 +84,11 @@ impl Cluster {
 }
 
 impl Controllers {
-    fn start(inner: &Arc<Inner>) -> Self {
+    fn start(inner: &Arc<Inner>, settled_at: Option<u64>) -> Self {
         let (adopt, adopted) = mpsc::unbounded_channel();
         let (progress, settled) = watch::channel(0);
-        let task = Task { inner: Arc::downgrade(inner), graph: Graph::default(), queue: Queue::default(), progress };
+        let (graph, queue) = (Graph::default(), Queue::default());
+        let task = Task { inner: Arc::downgrade(inner), graph, queue, progress, settled_at };
         tokio::spawn(task.run(adopted));
         Self { adopt, settled }
     }
@@ -101,6 +108,8 @@ struct Task {
     graph: Graph,
     queue: Queue,
     progress: watch::Sender<u64>,
+    /// What the store held at this revision was settled by others.
+    settled_at: Option<u64>,
 }
 
 impl Task {
@@ -117,9 +126,13 @@ impl Task {
         let inner = self.inner.upgrade()?;
         self.progress.send_replace(0);
         self.graph = Graph::default();
-        let page = inner.store.list("", None, 0, None).ok()?;
+        let settled_at = self.settled_at.take();
+        let page = inner.store.list("", None, 0, settled_at).ok()?;
         for (key, record) in &page.records {
             self.graph.put(key, &record.bytes, &mut self.queue);
+        }
+        if settled_at.is_some() {
+            self.queue.keep_collecting();
         }
         inner.store.watch("", page.revision).ok()
     }

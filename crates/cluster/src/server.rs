@@ -8,6 +8,7 @@
 mod access;
 mod compress;
 mod dispatch;
+mod fork;
 mod logical;
 mod paths;
 
@@ -36,7 +37,7 @@ pub struct Cluster {
 pub struct Inner {
     pub(crate) store: Store,
     pub(crate) ambient: Ambient,
-    pub(crate) gate: Gate,
+    pub(crate) gate: Arc<Gate>,
     logical: RwLock<BTreeMap<Arc<str>, Arc<Logical>>>,
     stop: tokio::sync::watch::Sender<bool>,
     address: OnceLock<String>,
@@ -67,7 +68,7 @@ impl Cluster {
 
     /// A server with given keys.
     pub async fn behind(gate: Gate, store: Store, ambient: Ambient) -> Self {
-        let cluster = Self { inner: Arc::new(Inner::new(gate, store, ambient, None)) };
+        let cluster = Self { inner: Arc::new(Inner::new(Arc::new(gate), store, ambient, None)) };
         for name in cluster.stored_names() {
             cluster.logical(&name).await;
         }
@@ -96,7 +97,7 @@ impl Cluster {
 
     /// A server over what is in `store`, to which nothing is added, not even what every cluster begins with.
     pub(crate) fn still(gate: Gate, store: Store, ambient: Ambient, logical: Arc<Logical>, logs: Logs) -> Self {
-        let inner = Inner::new(gate, store, ambient, Some(logs));
+        let inner = Inner::new(Arc::new(gate), store, ambient, Some(logs));
         let mut all = inner.logical.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(logical.name().clone(), logical);
         drop(all);
@@ -138,7 +139,7 @@ impl Cluster {
 }
 
 impl Inner {
-    fn new(gate: Gate, store: Store, ambient: Ambient, frozen: Option<Logs>) -> Self {
+    fn new(gate: Arc<Gate>, store: Store, ambient: Ambient, frozen: Option<Logs>) -> Self {
         let (stop, _) = tokio::sync::watch::channel(false);
         let (address, controllers) = (OnceLock::new(), OnceLock::new());
         Self { store, ambient, logical: RwLock::default(), stop, gate, address, frozen, controllers }

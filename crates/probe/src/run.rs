@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_cluster::store::Store;
+use switchboard_cluster::Cluster;
 use switchboard_kernel::applier::carry_out;
 use switchboard_kernel::cache::Observed;
 use switchboard_kernel::core::{Answered, Core, Judgement, Order, Run};
@@ -45,7 +45,7 @@ pub type Factory = dyn Fn() -> Arc<dyn Operator> + Send + Sync;
 pub struct Stage<'a> {
     pub factory: &'a Factory,
     pub case: &'a Case,
-    pub beginning: &'a Store,
+    pub beginning: &'a Cluster,
 }
 
 /// Why a run did not come to its end.

@@ -56,6 +56,10 @@ pub enum Trouble {
 pub struct Clock(Arc<AtomicU64>);
 
 impl Clock {
+    fn start() -> Self {
+        Self(Arc::new(AtomicU64::new(BEGINNING.0)))
+    }
+
     pub fn now(&self) -> Moment {
         Moment(self.0.load(Ordering::Relaxed))
     }
@@ -102,8 +106,12 @@ pub fn name() -> ClusterName {
 
 impl World {
     /// The state that every run of a case begins with.
-    pub async fn beginning(case: &Case) -> Result<Store, Trouble> {
-        let mut world = Self::over(Store::in_memory(Bounds::default()), 0).await?;
+    pub async fn beginning(case: &Case) -> Result<Cluster, Trouble> {
+        let clock = Clock::start();
+        let cluster = Cluster::over(Store::in_memory(Bounds::default()), clock.ambient(0)).await;
+        cluster.start_controllers();
+        cluster.settle().await;
+        let mut world = Self::of(cluster, clock).await?;
         for namespace in namespaces(case) {
             let object = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
             world.act(&Step::apply(object)).await?;
@@ -113,20 +121,20 @@ impl World {
             // What follows may be of a kind that this one defines.
             world.collect().await?;
         }
-        Ok(world.store.clone())
+        world.cluster.settle().await;
+        Ok(world.cluster)
     }
 
     /// A cluster of its own in that state.
-    pub async fn from(beginning: &Store) -> Result<Self, Trouble> {
+    pub async fn from(beginning: &Cluster) -> Result<Self, Trouble> {
+        let clock = Clock::start();
         // Far from the numbers the beginning took, which are in its uids.
-        Self::over(beginning.fork(), 1 << 32).await
+        let cluster = beginning.fork(clock.ambient(1 << 32));
+        Self::of(cluster, clock).await
     }
 
-    async fn over(store: Store, seed: u64) -> Result<Self, Trouble> {
-        let clock = Clock(Arc::new(AtomicU64::new(BEGINNING.0)));
-        let cluster = Cluster::over(store.clone(), clock.ambient(seed)).await;
-        cluster.start_controllers();
-        cluster.settle().await;
+    async fn of(cluster: Cluster, clock: Clock) -> Result<Self, Trouble> {
+        let store = cluster.store().clone();
         let logical = cluster.logical(DEFAULT_CLUSTER).await;
         let changes = store.watch("", store.revision()).map_err(|_| Trouble::History)?;
         let clients = BTreeMap::from([(name(), cluster.client())]);

@@ -109,6 +109,13 @@ impl LivePolicy {
         Self { cluster: cluster.into(), live: RwLock::default() }
     }
 
+    /// The policy over another store, which is a fork of this one's.
+    pub fn fork(&self, from: &Store, to: &Store) -> Self {
+        let policy = self.read(from).clone();
+        let live = Live { policy, ..Live::default() }.following(&self.cluster, to);
+        Self { cluster: self.cluster.clone(), live: RwLock::new(live) }
+    }
+
     /// The policy as of now: what was written before this call is in it.
     pub fn read(&self, store: &Store) -> PolicyGuard<'_> {
         let revision = store.revision();
@@ -161,6 +168,18 @@ impl Live {
         }
         self.revision = reached;
         Some(())
+    }
+
+    /// With a watch for each kind, from now on; without any when they cannot be had, so that all is read again.
+    fn following(mut self, cluster: &str, store: &Store) -> Self {
+        let revision = store.revision();
+        let watch = |kind: Kind| {
+            let prefix = Key::prefix(cluster, &format!("{}.{}", kind.plural(), rbac::GROUP), None);
+            Some((kind, store.watch(&prefix, revision).ok()?))
+        };
+        self.watches = Kind::ALL.into_iter().map(watch).collect::<Option<_>>().unwrap_or_default();
+        self.revision = revision;
+        self
     }
 
     fn reload(&mut self, cluster: &str, store: &Store) {

@@ -68,6 +68,12 @@ impl Queue {
         round.map(|work| tries.remove_entry(&work).expect("what is in order has its tries")).collect()
     }
 
+    /// Forgets all work but looking at owners, from which the graph learns whose kind nobody serves.
+    pub fn keep_collecting(&mut self) {
+        self.order.retain(|work| matches!(work, Work::Collect(_)));
+        self.tries.retain(|work, _| matches!(work, Work::Collect(_)));
+    }
+
     /// Nothing is left.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::Inner;
 use crate::auth::gate::LivePolicy;
 use crate::registry::Registry;
+use crate::store::Store;
 
 /// One of the clusters in the process.
 #[derive(Debug)]
@@ -36,6 +37,12 @@ impl Logical {
     pub(crate) fn change_registry(&self, change: impl FnOnce(&Registry) -> Registry) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         *registry = Arc::new(change(&registry));
+    }
+
+    /// The same over a fork of its store.
+    pub(super) fn fork(&self, from: &Store, to: &Store) -> Self {
+        let (registry, policy) = (RwLock::new(self.registry()), self.policy.fork(from, to));
+        Self { name: self.name.clone(), registry, policy, addresses: tokio::sync::Mutex::default() }
     }
 
     /// Writes what every cluster begins with, as far as it is not there yet.

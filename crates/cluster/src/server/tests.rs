@@ -47,3 +47,37 @@ async fn nobody_learns_the_names_of_clusters_from_what_is_public() {
     }
     assert_eq!(get(&cluster, "/clusters/green/version").await.0, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn a_fork_goes_on_from_the_same_state_and_by_itself() {
+    let cluster = Cluster::ephemeral().await;
+    cluster.settle().await;
+    let (one, other) = (cluster.fork(Ambient::system()), cluster.fork(Ambient::system()));
+    let post = |path: &str, body: serde_json::Value| {
+        let request = Request::post(path).header("content-type", "application/json");
+        request.extension(crate::auth::User::loopback()).body(body.to_string()).unwrap()
+    };
+    let namespace = serde_json::json!({"metadata": {"name": "shop"}});
+    let made = one.service().oneshot(post("/api/v1/namespaces", namespace)).await.unwrap();
+    assert_eq!(made.status(), StatusCode::CREATED);
+    one.settle().await;
+    let account = crate::store::Key::new("default", "serviceaccounts", "shop", "default");
+    let there = |cluster: &Cluster| cluster.inner.store.get(&account).is_some();
+    assert!(there(&one), "its controllers run");
+    assert!(!there(&other) && !there(&cluster), "what is written to one is not in the others");
+    let role = serde_json::json!({"metadata": {"name": "reader"}, "rules": [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]});
+    let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    assert_eq!(one.service().oneshot(post(path, role)).await.unwrap().status(), StatusCode::CREATED);
+    let rules = |cluster: &Cluster| {
+        let logical = cluster.inner.find(crate::request::DEFAULT_CLUSTER).unwrap();
+        let role = |name: &str| crate::auth::rbac::RoleRef {
+            kind: "ClusterRole".into(),
+            name: name.into(),
+            ..Default::default()
+        };
+        let policy = logical.policy.read(&cluster.inner.store);
+        (policy.role_rules(&role("reader"), "").is_ok(), policy.role_rules(&role("view"), "").is_ok())
+    };
+    assert_eq!((rules(&one), rules(&other)), ((true, true), (false, true)));
+}
