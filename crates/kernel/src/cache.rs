@@ -5,8 +5,12 @@
 //!                                    └─────▶ snapshot (what a view reads)
 //! ```
 //!
-//! A table is a persistent map, so a snapshot is a clone of its root and never changes. A relisting fills a second map that
-//! shares the entries that did not change; readers see the old one until the list is complete.
+//! A table is a persistent map, so a snapshot is a clone of its root and never changes.
+//!
+//! A kind that is listed for the first time can be read when its list is complete. When it is listed again, each object takes
+//! the place of the one before it as it comes in, and what the list did not hold goes at its end: two worlds are never held
+//! at once. Meanwhile a view may see some objects of the kind newer than others, as with any client's cache; none is
+//! missing that was there and still is.
 
 mod compact;
 mod snapshot;
@@ -18,7 +22,7 @@ mod model;
 pub(crate) mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
@@ -108,6 +112,8 @@ pub enum CacheError {
 #[derive(Default)]
 pub struct Cache {
     tables: BTreeMap<TableKey, Table>,
+    /// What readers see, until something changes: let go before it does, so that a change copies only what readers hold.
+    picture: OnceLock<Arc<Snapshot>>,
 }
 
 impl Cache {
@@ -116,6 +122,7 @@ impl Cache {
     /// # Errors
     /// When the bytes are no object; nothing changes then.
     pub fn observe(&mut self, table: &TableKey, event: Observed) -> Result<Observation, CacheError> {
+        self.picture.take();
         if matches!(event, Observed::Begin | Observed::NotServed) && !self.tables.contains_key(table) {
             self.tables.insert(table.clone(), Table::new(table.clone()));
         }
@@ -123,8 +130,12 @@ impl Cache {
         held.observe(event)
     }
 
-    /// What readers see now. It never changes, and costs as much as there are kinds.
+    /// What readers see now. It never changes. The first one after a change costs as much as there are kinds.
     pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.picture.get_or_init(|| Arc::new(self.look())).clone()
+    }
+
+    fn look(&self) -> Snapshot {
         let known = self.tables.iter().filter(|(_, table)| table.is_known());
         let rows = known.map(|(key, table)| (key.clone(), table.rows())).collect();
         let mut revisions = BTreeMap::new();
@@ -132,11 +143,12 @@ impl Cache {
             let highest: &mut u64 = revisions.entry(key.cluster.clone()).or_default();
             *highest = table.revision().max(*highest);
         }
-        Arc::new(Snapshot::new(rows, revisions))
+        Snapshot::new(rows, revisions)
     }
 
     /// Drops a kind: nobody reads it any more.
     pub fn forget(&mut self, table: &TableKey) {
+        self.picture.take();
         self.tables.remove(table);
     }
 

@@ -7,6 +7,7 @@
 //! A unit parked on a kind is not woken by that kind's changes but once, by [`Wakes::waiting_for`], when it becomes known.
 
 mod index;
+mod readers;
 
 #[cfg(test)]
 mod tests;
@@ -27,18 +28,24 @@ use crate::view::Reads;
 #[derive(Default)]
 pub struct Wakes {
     tables: HashMap<TableKey, TableIndex>,
-    units: HashMap<UnitId, Arc<Held>>,
+    units: HashMap<Arc<UnitId>, Box<Held>>,
 }
 
-/// What a unit read, without what it found.
-#[derive(PartialEq)]
+/// What a unit read, without what it found. Names are shared with whoever has them already: there are many units.
 struct Held {
-    gets: Vec<ObjectKey>,
-    lists: Vec<Query>,
-    missing: Vec<TableKey>,
+    gets: Box<[ObjectKey]>,
+    lists: Box<[Arc<Query>]>,
+    missing: Box<[TableKey]>,
 }
 
 impl Held {
+    /// Whether a run read the same again.
+    fn is_of(&self, reads: &Reads) -> bool {
+        self.gets.iter().eq(reads.gets.keys())
+            && self.lists.iter().map(|query| &**query).eq(reads.lists.keys())
+            && self.missing.iter().eq(&reads.missing)
+    }
+
     fn tables(&self) -> Vec<&TableKey> {
         let gets = self.gets.iter().map(|key| &key.table);
         let lists = self.lists.iter().map(|query| &query.table);
@@ -52,30 +59,47 @@ impl Held {
 impl Wakes {
     /// From now on a unit is woken by what it read last, and by nothing it read before.
     pub fn set(&mut self, unit: &UnitId, reads: &Reads) {
-        let held = Arc::new(Held {
-            gets: reads.gets.keys().cloned().collect(),
-            lists: reads.lists.keys().cloned().collect(),
-            missing: reads.missing.iter().cloned().collect(),
-        });
         // Most runs read what the run before read.
-        if self.units.get(unit).is_some_and(|before| *before == held) {
+        if self.units.get(unit).is_some_and(|before| before.is_of(reads)) {
             return;
         }
         self.forget(unit);
         let shared = Arc::new(unit.clone());
-        for key in &held.gets {
-            self.index(&key.table).add_get(key, &shared);
-        }
-        for query in &held.lists {
-            self.index(&query.table).add_list(query, &shared);
-        }
-        for table in &held.missing {
-            self.index(table).waiting.insert(shared.clone());
-        }
+        let gets = reads.gets.keys().map(|key| self.add_get(key, &shared)).collect();
+        let lists = reads.lists.keys().map(|query| self.add_list(query, &shared)).collect();
+        let missing = reads.missing.iter().map(|table| self.await_table(table, &shared)).collect();
+        let held = Box::new(Held { gets, lists, missing });
         for table in held.tables() {
             *self.index(table).readers.entry(unit.operator.clone()).or_default() += 1;
         }
-        self.units.insert(unit.clone(), held);
+        self.units.insert(shared, held);
+    }
+
+    fn add_get(&mut self, key: &ObjectKey, unit: &Arc<UnitId>) -> ObjectKey {
+        let table = self.known(&key.table);
+        let index = self.index(&table);
+        let (namespace, name) = index.shared(key, unit);
+        let key = ObjectKey { table, namespace, name };
+        index.add_get(&key, unit);
+        key
+    }
+
+    fn add_list(&mut self, query: &Query, unit: &Arc<UnitId>) -> Arc<Query> {
+        let table = self.known(&query.table);
+        let query = Query { table, selection: query.selection.clone() };
+        self.index(&query.table).add_list(&query, unit)
+    }
+
+    fn await_table(&mut self, table: &TableKey, unit: &Arc<UnitId>) -> TableKey {
+        let table = self.known(table);
+        self.index(&table).waiting.insert(unit);
+        table
+    }
+
+    /// The same with the strings that are there already.
+    fn known(&mut self, table: &TableKey) -> TableKey {
+        self.index(table);
+        self.tables.get_key_value(table).map_or_else(|| table.clone(), |(known, _)| known.clone())
     }
 
     /// The unit is woken by nothing any more.
@@ -106,10 +130,9 @@ impl Wakes {
         for unit in index.readers_of(&change.key) {
             woken.insert(unit.clone(), changed(change));
         }
-        for (selection, listing) in index.listings_of(change) {
-            let query = Query { table: change.key.table.clone(), selection: selection.clone() };
-            for unit in &listing.units {
-                woken.entry(unit.clone()).or_insert_with(|| matched(query.clone(), change));
+        for listing in index.listings_of(change).values() {
+            for unit in listing.units.iter() {
+                woken.entry(unit.clone()).or_insert_with(|| matched(Query::clone(&listing.query), change));
             }
         }
         woken.into_iter().map(|(unit, cause)| (UnitId::clone(&unit), cause)).collect()
@@ -124,6 +147,11 @@ impl Wakes {
     /// The operators that read a kind or wait for it, in order. Its watch may stop when there are none.
     pub fn reads_of(&self, table: &TableKey) -> Vec<OperatorName> {
         self.tables.get(table).map(|index| index.readers.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Whether anybody reads a kind or waits for it.
+    pub fn is_read(&self, table: &TableKey) -> bool {
+        self.tables.contains_key(table)
     }
 
     /// The kinds an operator reads or waits for are among these: every kind that somebody reads.
@@ -148,7 +176,7 @@ pub fn touches(reads: &Reads, change: &Change) -> Option<Cause> {
     }
     let of_kind = reads.lists.keys().filter(|query| query.table == change.key.table);
     let mut hit = of_kind.filter(|query| {
-        let listing = Listing::new(&query.selection);
+        let listing = Listing::new(query);
         in_namespace(&query.selection, change) && concerns(&listing.selector, change)
     });
     hit.next().map(|query| matched(query.clone(), change))

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -32,12 +32,13 @@ fn step() -> impl Strategy<Value = Step> {
 
 type Objects = BTreeMap<String, u64>;
 
-/// What is seen, if the kind is known, and the list that comes in.
+/// What is held, whether it can be read, and what the list that comes in has named.
 #[derive(Default)]
 struct Model {
     watched: bool,
-    seen: Option<Objects>,
-    coming: Option<Objects>,
+    known: bool,
+    held: Objects,
+    listed: Option<BTreeSet<String>>,
 }
 
 impl Model {
@@ -47,21 +48,25 @@ impl Model {
             return;
         }
         match step {
-            Step::Begin => self.coming = Some(Objects::new()),
-            Step::Synced(_) => self.seen = self.coming.take().or_else(|| self.seen.take()),
-            Step::NotServed => (self.seen, self.coming) = (Some(Objects::new()), None),
+            Step::Begin => self.listed = Some(BTreeSet::new()),
+            Step::Synced(_) => {
+                if let Some(listed) = self.listed.take() {
+                    self.held.retain(|name, _| listed.contains(name));
+                    self.known = true;
+                }
+            }
+            Step::NotServed => (self.held, self.listed, self.known) = (Objects::new(), None, true),
             Step::Put(name, revision) => {
-                let held = self.open().entry(format!("o{name}")).or_default();
-                *held = (*held).max(*revision);
+                let name = format!("o{name}");
+                let first = self.listed.as_mut().is_some_and(|listed| listed.insert(name.clone()));
+                let held = self.held.entry(name).or_default();
+                *held = if first { *revision } else { (*held).max(*revision) };
             }
             Step::Remove(name, revision) => {
-                self.open().retain(|held, at| *held != format!("o{name}") || *at > *revision);
+                let gone = |held: &String, at: u64| *held == format!("o{name}") && at <= *revision;
+                self.held.retain(|held, at| !gone(held, *at));
             }
         }
-    }
-
-    fn open(&mut self) -> &mut Objects {
-        self.coming.as_mut().or(self.seen.as_mut()).unwrap()
     }
 }
 
@@ -87,8 +92,8 @@ proptest! {
             model.take(step);
             let was_known = cache.knows(&config_maps());
             let observation = cache.observe(&config_maps(), observed(step)).unwrap();
-            prop_assert_eq!(cache.knows(&config_maps()), model.seen.is_some());
-            prop_assert_eq!(observation.became_known, !was_known && model.seen.is_some());
+            prop_assert_eq!(cache.knows(&config_maps()), model.known);
+            prop_assert_eq!(observation.became_known, !was_known && model.known);
             for change in &observation.changes {
                 let name = change.key.name.to_string();
                 prop_assert_eq!(change.before.as_ref().map(|o| o.revision), told.get(&name).copied());
@@ -97,7 +102,10 @@ proptest! {
                     None => told.remove(&name),
                 };
             }
-            let Some(seen) = &model.seen else { continue };
+            if !model.known {
+                continue;
+            }
+            let seen = &model.held;
             let listed = view(&cache).list(&CONFIG_MAPS, &Selection::all()).unwrap();
             let listed: Objects = listed.iter().map(|o| (o.key.name.to_string(), o.revision)).collect();
             prop_assert_eq!(&listed, seen);

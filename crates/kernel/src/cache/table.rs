@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbl::OrdMap;
-use imbl::ordmap::DiffItem;
 
 use super::compact::{Identity, compact, identity};
 use super::{CacheError, Change, Observation, Observed, Size};
@@ -45,6 +44,8 @@ impl PartialOrd for Name {
 pub struct Row {
     pub revision: u64,
     pub json: Arc<[u8]>,
+    /// The list that last held it.
+    round: u32,
 }
 
 /// The bytes count too: a cluster that was set up anew gives the same revisions to other objects.
@@ -70,13 +71,6 @@ fn key_of(table: &TableKey, identity: Identity) -> ObjectKey {
     ObjectKey { table: table.clone(), namespace: Arc::from(identity.namespace), name: Arc::from(identity.name) }
 }
 
-/// What a list has brought so far.
-#[derive(Default)]
-struct Relist {
-    rows: Rows,
-    bytes: u64,
-}
-
 /// The state of one kind.
 pub struct Table {
     key: TableKey,
@@ -85,12 +79,15 @@ pub struct Table {
     revision: u64,
     known: bool,
     served: bool,
-    relist: Option<Relist>,
+    /// The number of the list that came in last, and whether it is still coming in.
+    round: u32,
+    listing: bool,
 }
 
 impl Table {
     pub fn new(key: TableKey) -> Self {
-        Self { key, rows: Rows::new(), bytes: 0, revision: 0, known: false, served: true, relist: None }
+        let rows = Rows::new();
+        Self { key, rows, bytes: 0, revision: 0, known: false, served: true, round: 0, listing: false }
     }
 
     pub fn is_known(&self) -> bool {
@@ -115,13 +112,13 @@ impl Table {
 
     pub fn observe(&mut self, event: Observed) -> Result<Observation, CacheError> {
         match event {
-            Observed::Begin => self.relist = Some(Relist::default()),
+            Observed::Begin => self.begin(),
             Observed::Put(bytes) => return self.put(&bytes),
             Observed::Remove(bytes) => return self.remove(&bytes),
             Observed::Synced { revision } => return Ok(self.synced(revision)),
             Observed::Progress { revision } => self.revision = self.revision.max(revision),
             Observed::NotServed => {
-                self.relist = Some(Relist::default());
+                self.begin();
                 let observation = self.synced(self.revision);
                 self.served = false;
                 return Ok(observation);
@@ -130,34 +127,36 @@ impl Table {
         Ok(Observation::default())
     }
 
+    fn begin(&mut self) {
+        (self.round, self.listing) = (self.round.wrapping_add(1), true);
+    }
+
     fn put(&mut self, bytes: &Bytes) -> Result<Observation, CacheError> {
         let identity = identity(&self.key, bytes)?;
         let revision = identity.revision;
         let wanted = key_of(&self.key, identity);
         let wanted = Name { namespace: wanted.namespace, name: wanted.name };
-        let into = self.relist.as_ref().map_or(&self.rows, |relist| &relist.rows);
-        if into.get(&wanted).is_some_and(|held| held.revision >= revision) {
+        // What the list that comes in has not named yet may be of a cluster that was set up anew: its revision says nothing.
+        let believed = |held: &Row| !self.listing || held.round == self.round;
+        if self.rows.get(&wanted).is_some_and(|held| believed(held) && held.revision >= revision) {
             return Ok(Observation::default());
         }
-        let fresh = Row { revision, json: compact(&self.key, bytes)? };
-        // A relisting shares what did not change with the map that is being read.
-        let (name, row) = match self.rows.get_key_value(&wanted) {
-            Some((name, held)) if *held == fresh => (name.clone(), held.clone()),
-            Some((name, _)) => (name.clone(), fresh),
-            None => (self.sharing_namespace(wanted), fresh),
+        let row = Row { revision, json: compact(&self.key, bytes)?, round: self.round };
+        let name = match self.rows.get_key_value(&wanted) {
+            Some((name, held)) if *held == row => {
+                // Its bytes stay where they are.
+                let name = name.clone();
+                self.rows.get_mut(&name).expect("it was found above").round = self.round;
+                return Ok(Observation::default());
+            }
+            Some((name, _)) => name.clone(),
+            None => self.sharing_namespace(wanted),
         };
         let size = row.json.len() as u64;
-        if let Some(relist) = &mut self.relist {
-            let replaced = relist.rows.insert(name, row);
-            relist.bytes = relist.bytes + size - replaced.map_or(0, |row| row.json.len() as u64);
-            return Ok(Observation::default());
-        }
-        self.revision = self.revision.max(revision);
         let after = Some(object(&self.key, &name, &row));
         let before = self.rows.insert(name.clone(), row).map(|row| object(&self.key, &name, &row));
         self.bytes = self.bytes + size - before.as_ref().map_or(0, |object| object.json.len() as u64);
-        let change = Change { key: key(&self.key, &name), before, after, revision };
-        Ok(Observation { changes: vec![change], became_known: false })
+        Ok(self.tell(Change { key: key(&self.key, &name), before, after, revision }))
     }
 
     fn remove(&mut self, bytes: &Bytes) -> Result<Observation, CacheError> {
@@ -165,44 +164,49 @@ impl Table {
         let revision = identity.revision;
         let key = key_of(&self.key, identity);
         let name = Name { namespace: key.namespace.clone(), name: key.name.clone() };
-        let (rows, total) = match &mut self.relist {
-            Some(relist) => (&mut relist.rows, &mut relist.bytes),
-            None => (&mut self.rows, &mut self.bytes),
-        };
         // A newer one of the same name has come since.
-        if rows.get(&name).is_none_or(|held| held.revision > revision) {
+        if self.rows.get(&name).is_none_or(|held| held.revision > revision) {
             return Ok(Observation::default());
         }
-        let Some((name, row)) = rows.remove_with_key(&name) else { return Ok(Observation::default()) };
-        *total -= row.json.len() as u64;
-        if self.relist.is_some() {
-            return Ok(Observation::default());
-        }
-        self.revision = self.revision.max(revision);
+        let Some((name, row)) = self.rows.remove_with_key(&name) else { return Ok(Observation::default()) };
+        self.bytes -= row.json.len() as u64;
         let before = Some(object(&self.key, &name, &row));
-        Ok(Observation { changes: vec![Change { key, before, after: None, revision }], became_known: false })
+        Ok(self.tell(Change { key, before, after: None, revision }))
+    }
+
+    /// What readers see of a change; nothing while they cannot read the kind.
+    fn tell(&mut self, change: Change) -> Observation {
+        if !self.listing {
+            self.revision = self.revision.max(change.revision);
+        }
+        let changes = if self.known { vec![change] } else { Vec::new() };
+        Observation { changes, became_known: false }
     }
 
     /// The list is what is there, whatever was held: lists are consistent reads, and a cluster may have been set up anew.
     fn synced(&mut self, revision: u64) -> Observation {
-        let Some(relist) = self.relist.take() else {
+        if !std::mem::take(&mut self.listing) {
             self.revision = self.revision.max(revision);
             return Observation::default();
-        };
-        let change = |item| match item {
-            DiffItem::Add(name, row) => (name, None, Some(row)),
-            DiffItem::Remove(name, row) => (name, Some(row), None),
-            DiffItem::Update { old: (name, before), new: (_, after) } => (name, Some(before), Some(after)),
-        };
-        let as_change = |(name, before, after): (&Name, Option<&Row>, Option<&Row>)| Change {
-            key: key(&self.key, name),
-            before: before.map(|row| object(&self.key, name, row)),
-            after: after.map(|row| object(&self.key, name, row)),
-            revision: after.map_or(revision, |row| row.revision),
-        };
-        let changes = self.rows.diff(&relist.rows).map(change).map(as_change).collect();
+        }
+        let unlisted = |(name, row): (&Name, &Row)| (row.round != self.round).then(|| name.clone());
+        let gone: Vec<Name> = self.rows.iter().filter_map(unlisted).collect();
+        let mut changes = Vec::new();
+        for name in gone {
+            let Some(row) = self.rows.remove(&name) else { continue };
+            self.bytes -= row.json.len() as u64;
+            let before = Some(object(&self.key, &name, &row));
+            changes.push(Change { key: key(&self.key, &name), before, after: None, revision });
+        }
         let became_known = !self.known;
-        (self.rows, self.bytes) = (relist.rows, relist.bytes);
+        if became_known {
+            // Nobody has seen what is gone.
+            let there = |(name, row): (&Name, &Row)| {
+                let after = Some(object(&self.key, name, row));
+                Change { key: key(&self.key, name), before: None, after, revision: row.revision }
+            };
+            changes = self.rows.iter().map(there).collect();
+        }
         (self.revision, self.known, self.served) = (revision, true, true);
         Observation { changes, became_known }
     }
@@ -210,12 +214,8 @@ impl Table {
     /// The namespace's string is taken from a neighbour, so that there is one for all its objects.
     fn sharing_namespace(&self, wanted: Name) -> Name {
         let start = Name::start_of(&wanted.namespace);
-        let filling = self.relist.as_ref().map(|relist| &relist.rows);
-        let neighbour = |rows: &Rows| {
-            let (next, _) = rows.get_next(&start)?;
-            (next.namespace == wanted.namespace).then(|| next.namespace.clone())
-        };
-        let shared = neighbour(&self.rows).or_else(|| filling.and_then(neighbour));
+        let neighbour = self.rows.get_next(&start).map(|(next, _)| &next.namespace);
+        let shared = neighbour.filter(|namespace| **namespace == wanted.namespace).cloned();
         Name { namespace: shared.unwrap_or(wanted.namespace), name: wanted.name }
     }
 }

@@ -99,11 +99,14 @@ fn a_relisting_tells_the_differences_and_no_more() {
     let mut cache = holding(&held);
     let before = view(&cache).get(&CONFIG_MAPS, "shop", "a").unwrap().unwrap();
     see(&mut cache, Observed::Begin);
-    for object in [config_map("a", 1, &none), config_map("c", 12, &none), config_map("d", 11, &none)] {
-        see(&mut cache, Observed::Put(object));
-        assert_eq!(names(&cache, Selection::all()), ["a", "b", "c"], "half a list is not seen");
+    let came =
+        [(config_map("a", 1, &none), ""), (config_map("c", 12, &none), "~c@12"), (config_map("d", 11, &none), "+d@11")];
+    for (object, expected) in came {
+        assert_eq!(told(&see(&mut cache, Observed::Put(object))).concat(), expected);
+        assert!(names(&cache, Selection::all()).contains(&"b".to_string()), "what was not listed yet is still there");
     }
-    assert_eq!(told(&see(&mut cache, Observed::Synced { revision: 20 })), ["-b@20", "~c@12", "+d@11"]);
+    assert_eq!(told(&see(&mut cache, Observed::Synced { revision: 20 })), ["-b@20"]);
+    assert_eq!(names(&cache, Selection::all()), ["a", "c", "d"]);
     let after = view(&cache).get(&CONFIG_MAPS, "shop", "a").unwrap().unwrap();
     assert!(Arc::ptr_eq(&before.json, &after.json), "what did not change is shared");
 }
@@ -112,10 +115,43 @@ fn a_relisting_tells_the_differences_and_no_more() {
 fn a_cluster_set_up_anew_is_believed() {
     let mut cache = holding(&[config_map("a", 9, &json!({}))]);
     see(&mut cache, Observed::Begin);
-    see(&mut cache, Observed::Put(config_map("a", 9, &json!({ "new": "yes" }))));
-    assert_eq!(told(&see(&mut cache, Observed::Synced { revision: 9 })), ["~a@9"]);
+    assert_eq!(told(&see(&mut cache, Observed::Put(config_map("a", 4, &json!({ "new": "yes" }))))), ["~a@4"]);
+    see(&mut cache, Observed::Synced { revision: 4 });
     assert_eq!(names(&cache, Selection::all().labelled("new=yes")), ["a"]);
-    assert_eq!(cache.revision(&ClusterName::new("home")), 9);
+    assert_eq!(cache.revision(&ClusterName::new("home")), 4);
+}
+
+#[test]
+fn a_list_that_breaks_off_takes_nothing_away() {
+    let none = json!({});
+    let mut cache = holding(&[config_map("a", 1, &none), config_map("b", 2, &none)]);
+    see(&mut cache, Observed::Begin);
+    see(&mut cache, Observed::Put(config_map("b", 12, &none)));
+    see(&mut cache, Observed::Begin);
+    assert_eq!(names(&cache, Selection::all()), ["a", "b"]);
+    see(&mut cache, Observed::Put(config_map("a", 1, &none)));
+    assert_eq!(told(&see(&mut cache, Observed::Synced { revision: 20 })), ["-b@20"]);
+}
+
+#[test]
+fn old_objects_go_as_new_ones_come() {
+    let none = json!({});
+    let mut cache = holding(&[config_map("a", 1, &none), config_map("b", 2, &none)]);
+    let held =
+        |cache: &Cache, name| Arc::downgrade(&view(cache).get(&CONFIG_MAPS, "shop", name).unwrap().unwrap().json);
+    let (a, b) = (held(&cache, "a"), held(&cache, "b"));
+    see(&mut cache, Observed::Begin);
+    see(&mut cache, Observed::Put(config_map("a", 11, &none)));
+    assert_eq!((a.strong_count(), b.strong_count()), (0, 1), "one world is held, not two");
+}
+
+#[test]
+fn pictures_are_shared_while_nothing_changes() {
+    let mut cache = holding(&[config_map("a", 1, &json!({}))]);
+    let before = cache.snapshot();
+    assert!(Arc::ptr_eq(&before, &cache.snapshot()));
+    see(&mut cache, Observed::Put(config_map("a", 11, &json!({}))));
+    assert!(!Arc::ptr_eq(&before, &cache.snapshot()));
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Who reads one kind.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use switchboard_object::Map;
 use switchboard_object::selector::{LabelSelector, Operator};
 
+use super::readers::Readers;
 use crate::cache::Change;
-use crate::operator::{OperatorName, UnitId};
+use crate::operator::{OperatorName, Unit, UnitId};
 use crate::resource::{ObjectKey, Query, Selection};
 
-type Units = BTreeSet<Arc<UnitId>>;
 type Label = (String, String);
 /// Namespace, or all; and one label that every match has, if the selector says so.
 type Bucket = (Option<Arc<str>>, Option<Label>);
@@ -19,10 +19,10 @@ type Bucket = (Option<Arc<str>>, Option<Label>);
 #[derive(Default)]
 pub struct TableIndex {
     /// By namespace and name.
-    gets: HashMap<(Arc<str>, Arc<str>), Units>,
+    gets: HashMap<(Arc<str>, Arc<str>), Readers>,
     lists: HashMap<Bucket, BTreeMap<Selection, Listing>>,
     /// Parked until the kind is known.
-    pub waiting: Units,
+    pub waiting: Readers,
     /// How many units of which operators read or wait.
     pub readers: BTreeMap<OperatorName, usize>,
 }
@@ -30,14 +30,15 @@ pub struct TableIndex {
 /// A list and who made it.
 pub struct Listing {
     pub selector: LabelSelector,
-    pub units: Units,
+    pub query: Arc<Query>,
+    pub units: Readers,
 }
 
 impl Listing {
-    pub fn new(selection: &Selection) -> Self {
+    pub fn new(query: &Query) -> Self {
         // A view refuses selectors it cannot read. If one comes another way, waking too often is the safe side.
-        let selector = selection.selector().unwrap_or_else(|_| LabelSelector::everything());
-        Self { selector, units: Units::new() }
+        let selector = query.selection.selector().unwrap_or_else(|_| LabelSelector::everything());
+        Self { selector, query: Arc::new(query.clone()), units: Readers::None }
     }
 
     /// A label every match has.
@@ -49,9 +50,20 @@ impl Listing {
 }
 
 impl TableIndex {
+    /// The same key with strings that are there already: those of who reads it too, or of the unit itself.
+    pub fn shared(&self, key: &ObjectKey, unit: &UnitId) -> (Arc<str>, Arc<str>) {
+        let place = (key.namespace.clone(), key.name.clone());
+        if let Some((place, _)) = self.gets.get_key_value(&place) {
+            return place.clone();
+        }
+        let Unit::Object { namespace, name } = &unit.unit else { return place };
+        let same = |own: &Arc<str>, other: Arc<str>| if **own == *other { own.clone() } else { other };
+        (same(namespace, place.0), same(name, place.1))
+    }
+
     pub fn add_get(&mut self, key: &ObjectKey, unit: &Arc<UnitId>) {
         let place = (key.namespace.clone(), key.name.clone());
-        self.gets.entry(place).or_default().insert(unit.clone());
+        self.gets.entry(place).or_default().insert(unit);
     }
 
     pub fn remove_get(&mut self, key: &ObjectKey, unit: &UnitId) {
@@ -63,14 +75,17 @@ impl TableIndex {
         }
     }
 
-    pub fn add_list(&mut self, query: &Query, unit: &Arc<UnitId>) {
-        let fresh = Listing::new(&query.selection);
+    /// Gives the list as all who made it share it.
+    pub fn add_list(&mut self, query: &Query, unit: &Arc<UnitId>) -> Arc<Query> {
+        let fresh = Listing::new(query);
         let bucket = self.lists.entry((query.selection.namespace.clone(), fresh.label())).or_default();
-        bucket.entry(query.selection.clone()).or_insert(fresh).units.insert(unit.clone());
+        let listing = bucket.entry(query.selection.clone()).or_insert(fresh);
+        listing.units.insert(unit);
+        listing.query.clone()
     }
 
     pub fn remove_list(&mut self, query: &Query, unit: &UnitId) {
-        let place = (query.selection.namespace.clone(), Listing::new(&query.selection).label());
+        let place = (query.selection.namespace.clone(), Listing::new(query).label());
         let Some(bucket) = self.lists.get_mut(&place) else { return };
         let Some(listing) = bucket.get_mut(&query.selection) else { return };
         listing.units.remove(unit);
@@ -93,7 +108,7 @@ impl TableIndex {
 
     /// Who asked for the object by name.
     pub fn readers_of(&self, key: &ObjectKey) -> impl Iterator<Item = &Arc<UnitId>> {
-        self.gets.get(&(key.namespace.clone(), key.name.clone())).into_iter().flatten()
+        self.gets.get(&(key.namespace.clone(), key.name.clone())).into_iter().flat_map(Readers::iter)
     }
 
     /// The lists that a change concerns, in order: namespaced ones have one bucket, labelled ones one per label of the object.
