@@ -101,9 +101,18 @@ pub struct GlobalLimits {
 /// [`GlobalLimits::max_concurrent`] when not set.
 pub const GLOBAL_MAX_CONCURRENT: u32 = 16;
 /// [`GlobalLimits::requests_per_second`] when not set.
-pub const REQUESTS_PER_SECOND: u32 = 50;
+pub const REQUESTS_PER_SECOND: u32 = 100;
+/// Every write takes a look at the object before it: who changed which field cannot be told otherwise.
+pub const REQUESTS_PER_WRITE: u32 = 2;
 /// [`GlobalLimits::process_memory_bytes`] when not set.
 pub const PROCESS_MEMORY_BYTES: u64 = 1 << 30;
+
+impl GlobalLimits {
+    /// How many writes the requests of a second are enough for; at least one.
+    pub fn writes_per_second(&self) -> u32 {
+        (self.requests_per_second / REQUESTS_PER_WRITE).max(1)
+    }
+}
 
 impl Default for GlobalLimits {
     fn default() -> Self {

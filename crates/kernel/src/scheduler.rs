@@ -121,7 +121,7 @@ impl Scheduler {
         line.paused = false;
         let units: Vec<_> = line.units.keys().cloned().collect();
         for unit in &units {
-            line.units.entry(unit.clone()).and_modify(unit::Entry::forget);
+            line.units.entry(unit.clone()).and_modify(|entry| entry.forget());
             line.place(unit, &mut self.arrivals);
             line.bury(unit);
         }
@@ -189,8 +189,8 @@ impl Scheduler {
     pub fn hold(&mut self, unit: &UnitId, object: ObjectKey, until: Moment) {
         let Some(line) = self.operators.get_mut(&unit.operator) else { return };
         let Some(entry) = line.units.get_mut(&unit.unit) else { return };
-        let until = entry.hold.as_ref().map_or(until, |(_, before)| until.max(*before));
-        entry.hold = Some((object, until));
+        let until = entry.hold.as_ref().map_or(until, |before| until.max(before.1));
+        entry.hold = Some(Box::new((object, until)));
         line.place(&unit.unit, &mut self.arrivals);
     }
 
@@ -220,7 +220,7 @@ impl Scheduler {
         if wanted == 0 || !self.operators.contains_key(name) {
             return 0;
         }
-        let limit = count(self.global.requests_per_second);
+        let limit = count(self.global.writes_per_second());
         let claims = |(other, line): &(&OperatorName, &Line)| {
             *other == name || line.asked.is_some_and(|at| now.since(at) < CLAIM)
         };
@@ -267,7 +267,7 @@ impl Scheduler {
 
     /// Whether nothing runs and nothing was woken or left unfinished: what remains are retries, regular looks and returns.
     pub fn is_idle(&self) -> bool {
-        let woken = |line: &Line| line.units.values().any(unit::Entry::is_wanted);
+        let woken = |line: &Line| line.units.values().any(|entry| entry.is_wanted());
         self.running.is_empty() && !self.operators.values().any(woken)
     }
 

@@ -18,7 +18,8 @@ pub(super) struct Line {
     /// Removed while the process goes on; what it spent and what still runs counts on.
     pub(super) removed: bool,
     pub(super) running: usize,
-    pub(super) units: BTreeMap<Unit, Entry>,
+    /// Boxed: half of a tree's places are empty, and there are many units.
+    pub(super) units: BTreeMap<Unit, Box<Entry>>,
     // Those that are to run, by when they may; then by who came first.
     queue: BTreeSet<(Moment, u64, Unit)>,
     // Those forgotten, by when they have rested.

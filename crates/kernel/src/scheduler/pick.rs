@@ -40,7 +40,7 @@ impl Scheduler {
     // From when on an operator may start its first unit in line, memory apart.
     fn opens(&self, line: &Line) -> Option<Moment> {
         let head = line.head().filter(|_| !line.paused && !line.full() && !self.full())?;
-        let requests = self.requests.when(1, count(self.global.requests_per_second))?;
+        let requests = self.requests.when(1, count(self.global.writes_per_second()))?;
         Some(head.max(line.affords()?).max(requests))
     }
 
@@ -70,13 +70,13 @@ impl Scheduler {
             return Wait::Paused;
         }
         let Some((due, wait)) = entry.due(&line.limits) else {
-            let missing = entry.parked.clone();
-            return if missing.is_empty() { Wait::NothingChanged } else { Wait::Parked { missing } };
+            let parked = |missing: &[_]| Wait::Parked { missing: missing.to_vec() };
+            return entry.parked.as_deref().map_or(Wait::NothingChanged, parked);
         };
         if due > now {
             return wait;
         }
-        let requests = self.requests.when(1, count(self.global.requests_per_second));
+        let requests = self.requests.when(1, count(self.global.writes_per_second()));
         match (line.affords(), requests) {
             _ if line.full() => Wait::Full { running: line.running },
             _ if self.full() => Wait::Full { running: self.running.len() },

@@ -31,8 +31,9 @@ pub(super) struct Entry {
     share: Share,
     again: Option<Moment>,
     slowed: Option<Moment>,
-    pub(super) hold: Option<(ObjectKey, Moment)>,
-    pub(super) parked: Vec<TableKey>,
+    // Boxed, as few units have them at a time.
+    pub(super) hold: Option<Box<(ObjectKey, Moment)>>,
+    pub(super) parked: Option<Box<[TableKey]>>,
     /// Forgotten, but for the rests it must still keep should it be woken.
     pub(super) gone: bool,
     /// Its place in the queue of its operator.
@@ -68,7 +69,7 @@ impl Entry {
 
     pub(super) fn wake(&mut self, now: Moment, cause: Cause) {
         self.gone = false;
-        self.parked.clear();
+        self.parked = None;
         self.woken.get_or_insert(now);
         if matches!(cause, Cause::Asked) {
             self.asked.get_or_insert(now);
@@ -122,7 +123,9 @@ impl Entry {
                 self.failures = self.failures.saturating_add(1);
                 self.failed = true;
             }
-            Ended::Parked { missing } if self.woken.is_none() => self.parked = missing,
+            Ended::Parked { missing } if self.woken.is_none() => {
+                self.parked = (!missing.is_empty()).then(|| missing.into());
+            }
             Ended::Parked { .. } => {}
             Ended::Gone => self.gone = self.woken.is_none(),
         }
@@ -159,7 +162,7 @@ impl Entry {
             self.cooled(limits).map(|until| (until, Wait::CoolingDown { until })),
             retry.map(|until| (until, self.backing_off(until))),
             self.slowed.map(|until| (until, Wait::Slowed { until })),
-            self.hold.clone().map(|(object, until)| (until, Wait::Echo { object, until })),
+            self.hold.as_deref().map(|(object, until)| (*until, Wait::Echo { object: object.clone(), until: *until })),
         ];
         // Strictly later ones only: of equal waits, the one that is wanted says more.
         Some(floors.into_iter().flatten().fold(wanted, |last, floor| if floor.0 > last.0 { floor } else { last }))

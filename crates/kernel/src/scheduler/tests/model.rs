@@ -76,7 +76,7 @@ struct Bench {
 
 impl Bench {
     fn new(seed: u64, all: &[Limits]) -> Self {
-        let global = GlobalLimits { max_concurrent: 4, requests_per_second: 5, process_memory_bytes: 100 };
+        let global = GlobalLimits { max_concurrent: 4, requests_per_second: 10, process_memory_bytes: 100 };
         let mut scheduler = Scheduler::new(seed, global.clone());
         for (name, limits) in NAMES.iter().zip(all) {
             scheduler.set_operator(Moment(0), &operator(name), limits.clone());
@@ -219,7 +219,7 @@ impl Bench {
                 assert!(within(second, until(second), Some(*o)) <= limits.writes_per_second as usize, "{granted}");
                 assert!(within(minute, until(minute), Some(*o)) <= limits.writes_per_minute as usize);
             }
-            assert!(within(second, until(second), None) <= self.global.requests_per_second as usize);
+            assert!(within(second, until(second), None) <= self.global.writes_per_second() as usize);
         }
     }
 }

@@ -134,7 +134,7 @@ fn a_spent_budget_keeps_units_from_starting() {
 
 #[test]
 fn operators_that_write_at_once_share_the_requests() {
-    let mut scheduler = Scheduler::new(1, GlobalLimits { requests_per_second: 10, ..GlobalLimits::default() });
+    let mut scheduler = Scheduler::new(1, GlobalLimits { requests_per_second: 20, ..GlobalLimits::default() });
     for name in ["a", "b"] {
         scheduler.set_operator(Moment(0), &operator(name), Limits::none());
     }
