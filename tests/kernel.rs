@@ -143,11 +143,10 @@ async fn an_operator_runs_on_the_embedded_cluster_and_its_decisions_can_be_repla
     let dir = tempfile::tempdir().unwrap();
     greets(Cluster::ephemeral().await.client(), dir.path()).await;
     let journal = Journal::read(dir.path()).unwrap();
-    let topology = Arc::new(Topology::standalone(&ClusterName::new("main")));
     let mut replayed = 0;
     for id in 1..journal.next_id().0 {
         if journal.get(DecisionId(id)).is_some() {
-            assert_eq!(replay(&Greeter, &topology, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
+            assert_eq!(replay(&Greeter, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
             replayed += 1;
         }
     }
@@ -346,12 +345,11 @@ async fn what_came_from_outside_is_recorded_and_not_asked_again() {
 
     let before = asked.load(Ordering::Relaxed);
     let journal = Journal::read(dir.path()).unwrap();
-    let topology = Arc::new(Topology::standalone(&ClusterName::new("main")));
     let outside = |id: &u64| journal.get(DecisionId(*id)).is_some_and(|decision| !decision.asked.is_empty());
     let ids: Vec<u64> = (1..journal.next_id().0).filter(outside).collect();
     assert!(ids.len() >= 2, "{ids:?}");
     for id in ids {
-        assert_eq!(replay(&*operator, &topology, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
+        assert_eq!(replay(&*operator, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
     }
     assert_eq!(asked.load(Ordering::Relaxed), before, "a replay asks nobody");
 }

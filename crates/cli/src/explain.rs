@@ -2,15 +2,14 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard_kernel::decision::DecisionId;
 use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
 use switchboard_kernel::journal::Entry;
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::operator::Unit;
 use switchboard_kernel::replay::{Replayed, replay};
 use switchboard_kernel::resource::{ObjectKey, TableKey};
 use switchboard_kernel::state::State;
@@ -83,17 +82,25 @@ impl WhyObject {
         let target = Target { kind, namespace: self.namespace.clone(), name };
         let entries: Vec<Entry> = journal.newest().collect();
         let live = self.live(&target, &entries, &state).await?;
-        let report = explain::why(&target, self.field.as_ref(), &entries, journal.since(), &state, live.as_ref());
+        let report = explain::why(&target, self.field.as_ref(), &entries, &journal.reach(), &state, live.as_ref());
         print(&report, self.output)
     }
 
-    /// Who wrote the object, as it says itself; null when the kernel got no object.
+    /// Who wrote the object, as it says itself; null when there is none.
     async fn live(&self, target: &Target, entries: &[Entry], state: &State) -> Result<Option<Value>, Failure> {
         let known = key(target, entries);
         let certain = known.is_some() || target.namespace.is_some();
         let Some(key) = known.or_else(|| watched(target, state)) else { return Ok(None) };
         let body = serde_json::to_string(&key)?;
-        let Ok(answer) = self.state.ask::<Value>("POST", "/api/v1/fields", body).await else { return Ok(None) };
+        let answer = match self.state.ask::<Value>("POST", "/api/v1/fields", body).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                if !state.operators.is_empty() {
+                    say(format_args!("note: {error}"));
+                }
+                return Ok(None);
+            }
+        };
         // An object that is not in a guessed namespace may be in another.
         Ok(Some(answer).filter(|answer| certain || !answer.is_null()))
     }
@@ -137,7 +144,7 @@ pub struct WhyNot {
     operator: String,
     /// Only this unit, as `shop/web`
     #[arg(long, value_name = "UNIT")]
-    unit: Option<String>,
+    unit: Option<Unit>,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
@@ -148,13 +155,25 @@ pub struct WhyNot {
 impl WhyNot {
     /// Prints the report.
     pub async fn run(self) -> Result<(), Failure> {
-        let state = self.state.state().await?;
-        let report = explain::why_not(&self.operator, self.unit.as_deref(), &state);
+        let mut state = self.state.state().await?;
+        if let Some(unit) = &self.unit
+            && let Some(hosted) = state.operators.iter_mut().find(|hosted| hosted.name == self.operator)
+        {
+            // The state names only those that wait, and not all of them when there are many.
+            let body = json!({"operator": self.operator, "unit": unit}).to_string();
+            hosted.units =
+                vec![self.state.ask("POST", "/api/v1/unit", body).await.map_err(|error| self.hinted(error))?];
+        }
+        let report = explain::why_not(&self.operator, None, &state);
         if report.word.is_none() {
             let known = if report.known.is_empty() { "none".to_string() } else { report.known.join(", ") };
             return Err(format!("no operator {} is hosted\nhint: there are: {known}", self.operator).into());
         }
         print(&report, self.output)
+    }
+
+    fn hinted(&self, error: Failure) -> Failure {
+        format!("{error}\nhint: `switchboard why-not {}` names those that wait", self.operator).into()
     }
 }
 
@@ -200,7 +219,7 @@ impl Replay {
                 let operator = operators::operator(name).ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that decided")
                 })?;
-                replay(&*operator, &topology(decision), &journal, id, &[])
+                replay(&*operator, &journal, id, &[])
             }
         };
         if replayed == Replayed::Gone {
@@ -213,12 +232,4 @@ impl Replay {
         print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
         Ok(!same)
     }
-}
-
-/// Reads of one place were of one cluster; a decision that read several places needs the topology of its time.
-fn topology(decision: &switchboard_kernel::decision::Decision) -> Arc<Topology> {
-    let keys = decision.gets.iter().map(|(key, _)| &key.table);
-    let table = keys.chain(decision.lists.iter().map(|(query, _)| &query.table)).next();
-    let cluster = table.map_or_else(|| ClusterName::new("default"), |table| table.cluster.clone());
-    Arc::new(Topology::standalone(&cluster))
 }

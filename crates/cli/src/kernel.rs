@@ -9,7 +9,7 @@ use clap::Args;
 use http_body_util::{BodyExt, Full};
 use serde::de::DeserializeOwned;
 use switchboard_kernel::config::Config;
-use switchboard_kernel::journal::Journal;
+use switchboard_kernel::journal::{DamagedSegment, Journal};
 use switchboard_kernel::listener::SOCKET;
 use switchboard_kernel::state::State;
 
@@ -49,6 +49,9 @@ pub enum KernelError {
     /// No process answers.
     #[error("no kernel runs on {}\nhint: start one with `switchboard run --config FILE`, or give its directory with --state-dir DIR", .0.display())]
     NotRunning(PathBuf),
+    /// The process that answered says no, and why.
+    #[error("{0}")]
+    Refused(String),
     /// The process that answered cannot be understood.
     #[error("could not understand the kernel on {}: {}", .0.display(), .1)]
     Answer(PathBuf, String),
@@ -81,7 +84,7 @@ impl StateDir {
         let journal = Journal::read(&journal)?;
         // While somebody writes, the last line may be half there.
         if std::os::unix::net::UnixStream::connect(dir.join(SOCKET)).is_err() {
-            journal.damage().iter().for_each(|damage| say(format_args!("warning: {damage}")));
+            warn_of_damage(&journal);
         }
         Ok(journal)
     }
@@ -117,9 +120,20 @@ async fn exchange<T: DeserializeOwned>(dir: &Path, method: &str, path: &str, bod
     let status = response.status();
     let bytes = response.into_body().collect().await.map_err(|e| odd(e.to_string()))?.to_bytes();
     if !status.is_success() {
+        let problem: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if let Some(detail) = problem["detail"].as_str() {
+            return Err(KernelError::Refused(detail.to_string()).into());
+        }
         return Err(odd(String::from_utf8_lossy(&bytes).into_owned()).into());
     }
     Ok(serde_json::from_slice(&bytes).map_err(|e| odd(e.to_string()))?)
+}
+
+/// Says where a journal is damaged, once for each of its files.
+pub fn warn_of_damage(journal: &Journal) {
+    for damage in DamagedSegment::of(journal.damage()) {
+        say(format_args!("warning: {damage}"));
+    }
 }
 
 /// Makes a state directory that only its owner reads.

@@ -1,6 +1,7 @@
 //! The `switchboard` command: words a user types, nothing else.
 
 mod announce;
+mod control;
 mod explain;
 mod failure;
 mod kernel;
@@ -52,6 +53,12 @@ enum Command {
     WhyNot(explain::WhyNot),
     /// Shows what every operator does: state, runs, times, writes, share of the cache.
     Top(explain::Top),
+    /// Stops starting an operator's units; runs under way end.
+    Pause(control::Pause),
+    /// Lets a paused operator go on.
+    Resume(control::Resume),
+    /// Runs an operator's units soon, whether something changed or not.
+    Wake(control::Wake),
     /// Decides again from what was read then, and says whether the same is decided.
     Replay(explain::Replay),
     /// Tries an operator under crashes, stale views, missed events and lost answers, on a cluster of its own.
@@ -104,6 +111,9 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Why(why) => why.run().await.map(|()| ExitCode::SUCCESS),
         Command::WhyNot(why_not) => why_not.run().await.map(|()| ExitCode::SUCCESS),
         Command::Top(top) => top.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Pause(pause) => pause.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Resume(resume) => resume.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Wake(wake) => wake.run().await.map(|()| ExitCode::SUCCESS),
         Command::Replay(replay) => replay.run().await.map(differs),
         Command::Probe(probe) => probe.run().await.map(|ok| if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
     }

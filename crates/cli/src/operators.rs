@@ -9,8 +9,16 @@ use switchboard_kernel::view::View;
 use switchboard_rogue::{Rogue, Vice};
 
 /// Their names, as `switchboard.yaml` names them.
-pub const KNOWN: [&str; 7] =
-    ["greeter", "rogue-blue", "rogue-floods", "rogue-hangs", "rogue-loops", "rogue-panics", "rogue-red"];
+pub const KNOWN: [&str; 8] = [
+    "greeter",
+    "rogue-blue",
+    "rogue-floods",
+    "rogue-hangs",
+    "rogue-loops",
+    "rogue-panics",
+    "rogue-red",
+    "rogue-remembers",
+];
 
 /// The operator of a name.
 pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
@@ -22,6 +30,7 @@ pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
         "rogue-hangs" => Vice::Hangs,
         "rogue-loops" => Vice::Loops,
         "rogue-panics" => Vice::Panics,
+        "rogue-remembers" => Vice::Remembers,
         _ => return None,
     };
     Some(Arc::new(Rogue::new(name, vice)))

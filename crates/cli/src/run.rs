@@ -13,7 +13,7 @@ use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::{Listening, listen};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::ClusterName;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
@@ -41,6 +41,8 @@ impl Run {
     /// Runs until a signal comes.
     pub async fn run(self) -> Result<(), Failure> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        // Until somebody listens for it, this signal ends the process.
+        let hangup = signal(SignalKind::hangup())?;
         let config = kernel::read_config(&self.config)?;
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clients = clients(&config).await?;
@@ -48,7 +50,7 @@ impl Run {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = reload(&self.config, config, &running.handle) => {}
+            () = reload(&self.config, config, &running.handle, hangup) => {}
         }
         say("stopping");
         running.stop().await;
@@ -74,9 +76,7 @@ impl Running {
     ) -> Result<Self, Failure> {
         let bounds = Bounds { max_bytes: config.journal.max_bytes, max_age: config.journal.max_age };
         let journal = Journal::open(&kernel::make(dir)?, bounds)?;
-        for damage in journal.damage() {
-            say(format_args!("warning: {damage}"));
-        }
+        kernel::warn_of_damage(&journal);
         let settings =
             Settings { clusters, topology: config.topology.clone(), global: config.limits.clone(), journal, dry_run };
         let (host, handle) = Host::new(settings, hosted(config));
@@ -147,8 +147,7 @@ async fn connect(cluster: &ClusterConfig) -> Result<kube::Client, Failure> {
 }
 
 /// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
-pub async fn reload(file: &Path, mut config: Config, handle: &Handle) {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return std::future::pending().await };
+pub async fn reload(file: &Path, mut config: Config, handle: &Handle, mut hangup: Signal) {
     let mut seen = std::fs::read(file).ok();
     loop {
         tokio::select! {

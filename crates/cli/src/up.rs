@@ -14,7 +14,7 @@ use switchboard_cluster::request::DEFAULT_CLUSTER;
 use switchboard_cluster::store::Store;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::place::ClusterName;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::announce::announce;
 use crate::failure::Failure;
@@ -72,6 +72,7 @@ impl Up {
     pub async fn run(self) -> Result<(), Failure> {
         // Before anything is written: a signal during the start must stop it as well.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let hangup = signal(SignalKind::hangup())?;
         let place = if self.ephemeral { Place::Memory } else { Place::directory(self.data_dir.as_deref())? };
         let config = match &self.config {
             Some(file) => kernel::read_config(file)?,
@@ -113,7 +114,7 @@ impl Up {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             () = keep_time(store) => {}
-            () = reload(self.config.as_deref(), config, &running) => {}
+            () = reload(self.config.as_deref(), config, &running, hangup) => {}
         }
         say("stopping");
         running.stop().await;
@@ -148,9 +149,9 @@ async fn clients(cluster: &Cluster, config: &Config) -> Result<BTreeMap<ClusterN
     Ok(clients)
 }
 
-async fn reload(file: Option<&Path>, config: Config, running: &Running) {
+async fn reload(file: Option<&Path>, config: Config, running: &Running, hangup: Signal) {
     match file {
-        Some(file) => run::reload(file, config, &running.handle).await,
+        Some(file) => run::reload(file, config, &running.handle, hangup).await,
         None => std::future::pending().await,
     }
 }

@@ -86,7 +86,8 @@ impl Arbiter {
             }
         }
         let mut groups = squash::squash(allowed, &|object| settle::absent(object, judging.reads));
-        settle::expectations(&mut groups, judging.reads, judging.picture);
+        let applied = |write: &Write, revision: u64| self.contention.has_applied(judging.unit, write, revision);
+        settle::expectations(&mut groups, judging.reads, judging.picture, &applied);
         Judged { writes: order::order(groups), refused }
     }
 
@@ -101,6 +102,12 @@ impl Arbiter {
         fingerprint: u64,
     ) -> Vec<Finding> {
         self.contention.written(now, unit, write, (before, after), fingerprint)
+    }
+
+    /// Told of every apply that the server took, with the revision the object has since: the same once more, while nobody
+    /// else has written the object, is known to change nothing.
+    pub fn applied(&mut self, unit: &UnitId, write: &Write, revision: u64) {
+        self.contention.applied(unit, write, revision);
     }
 
     /// Fights and loops that go on: seen within [`FINDING_AGE`].

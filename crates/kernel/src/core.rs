@@ -39,6 +39,9 @@ use standing::Standings;
 /// How long a kind stays watched after the last reader is gone: a unit that comes back does not pay for a new list.
 pub const UNREAD_GRACE_MS: u64 = 60_000;
 
+/// How many changes are remembered for the runs under way; a run during which there are more is followed by another.
+pub const MAX_RECENT: usize = 4096;
+
 /// What the core wants done.
 pub enum Order {
     /// Watch a kind and report what is seen.
@@ -83,6 +86,8 @@ pub struct Core {
     /// Changes since the oldest running view was made, with their numbers.
     recent: VecDeque<(u64, Change)>,
     changes_seen: u64,
+    /// The number of the last change that is not remembered any more.
+    changes_forgotten: u64,
     next_decision: u64,
     began: Moment,
     /// How often each fight and loop that goes on must have been seen before it is told again.
@@ -108,6 +113,7 @@ impl Core {
             running: BTreeMap::new(),
             recent: VecDeque::new(),
             changes_seen: 0,
+            changes_forgotten: 0,
             next_decision: next_decision.0,
             began: now,
             told: BTreeMap::new(),
@@ -208,21 +214,15 @@ impl Core {
         if !self.running.is_empty() {
             self.changes_seen += 1;
             self.recent.push_back((self.changes_seen, change));
+            if self.recent.len() > MAX_RECENT {
+                self.changes_forgotten = self.recent.pop_front().map_or(0, |(number, _)| number);
+            }
         }
     }
 
     fn wake(&mut self, now: Moment, unit: &UnitId, cause: Cause) {
         self.standings.seen(now, unit);
         self.scheduler.wake(now, unit, cause);
-    }
-
-    /// Wakes a unit because somebody asks for it. False when there is no such operator.
-    pub fn ask(&mut self, now: Moment, unit: &UnitId) -> bool {
-        let known = self.operators.contains_key(&unit.operator);
-        if known {
-            self.wake(now, unit, Cause::Asked);
-        }
-        known
     }
 
     /// Everything that is to be done now.
@@ -272,7 +272,7 @@ impl Core {
     fn drop_unread(&mut self, now: Moment) {
         let mut gone = Vec::new();
         for (table, since) in &mut self.watched {
-            if self.rosters.reads(table) || !self.wakes.reads_of(table).is_empty() {
+            if self.rosters.reads(table) || self.wakes.is_read(table) {
                 *since = None;
                 continue;
             }

@@ -29,6 +29,7 @@ use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, UnitId};
 use crate::place::{ClusterName, Topology};
 use crate::resource::TableKey;
+use crate::state::State;
 use crate::watch::{Pace, Told, Watch};
 
 pub use request::{Handle, Stopped};
@@ -87,6 +88,8 @@ impl Host {
         let clock = Clock::start();
         let now = clock.now();
         let next: DecisionId = settings.journal.next_id();
+        let mut journal = settings.journal;
+        journal.decided_over(&settings.topology);
         let mut core = Core::new(now, now.0, settings.topology, settings.global, next);
         for (operator, limits) in operators {
             core.add(now, operator, limits);
@@ -104,7 +107,7 @@ impl Host {
             seen,
             requests: inbox,
             runs: Runs::new(),
-            recorder: Recorder::start(settings.journal),
+            recorder: Recorder::start(journal),
             decided: None,
         };
         (host, Handle::new(requests))
@@ -237,9 +240,13 @@ impl Host {
     fn answer(&mut self, request: Request) -> bool {
         let now = self.clock.now();
         match request {
-            Request::State(reply) => drop(reply.send(self.core.state(now))),
+            Request::State(reply) => {
+                let unrecorded = self.recorder.counts().dropped;
+                drop(reply.send(State { unrecorded, ..self.core.state(now) }));
+            }
+            Request::Unit(unit, reply) => drop(reply.send(self.core.unit(now, &unit))),
             Request::Counts(reply) => drop(reply.send(self.recorder.counts())),
-            Request::Ask(unit, reply) => drop(reply.send(self.core.ask(now, &unit))),
+            Request::Ask(operator, unit, reply) => drop(reply.send(self.core.ask(now, &operator, unit.as_ref()))),
             Request::Pause(operator, paused, reply) => {
                 let known = self.core.operators().any(|name| *name == operator);
                 self.core.pause(&operator, paused);
@@ -293,6 +300,3 @@ fn log(closed: &Closed) {
 
 /// The names operators are limited by.
 pub type LimitsByName = Vec<(OperatorName, Limits)>;
-
-#[cfg(test)]
-mod tests;

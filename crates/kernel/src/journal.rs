@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::decision::{Decision, DecisionId};
 use crate::moment::Moment;
 use crate::object::Object;
+use crate::place::Topology;
 use crate::replay::Came;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
@@ -42,7 +43,7 @@ use index::Index;
 use record::{Record, Stored};
 
 pub use index::Newest;
-pub use line::Damage;
+pub use line::{Damage, DamagedSegment};
 pub use quiet::QUIET_EVERY;
 pub use record::{Contents, FORMAT, Kept};
 
@@ -101,6 +102,9 @@ pub enum JournalError {
         /// Its format.
         found: u32,
     },
+    /// Somebody removed its files while it was written.
+    #[error("{} was removed; what is decided from here on is lost with the process: restart to begin a new journal", .0.display())]
+    Removed(PathBuf),
     /// It was opened for reading.
     #[error("the journal was opened for reading only")]
     ReadOnly,
@@ -122,6 +126,16 @@ pub enum Entry {
     Finding(Finding),
 }
 
+/// What a journal can tell of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// Since when; `None` when it is empty.
+    pub since: Option<Moment>,
+    /// How many entries since then are known to be lost: damaged, or never written.
+    #[serde(default)]
+    pub lost: u64,
+}
+
 /// A decision with all that is needed to decide it again.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -131,6 +145,8 @@ pub struct Recorded {
     pub contents: Contents,
     /// The keyed digest of what it came to, unmasked; see [`Journal::digest`].
     pub digest: String,
+    /// Which clusters the places were; absent when all three were one.
+    pub topology: Option<Topology>,
 }
 
 /// The record of what was decided.
@@ -148,6 +164,8 @@ pub struct Journal {
     quiet: quiet::Quiet,
     disk: Option<disk::Disk>,
     read_only: bool,
+    /// Which clusters the places are, when they are several.
+    topology: Option<Topology>,
 }
 
 impl Journal {
@@ -184,7 +202,7 @@ impl Journal {
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &key);
         let mut index = index;
         index.settle();
-        Self { index, bounds, key, quiet: quiet::Quiet::default(), disk, read_only }
+        Self { index, bounds, key, quiet: quiet::Quiet::default(), disk, read_only, topology: None }
     }
 
     /// Adds a decision. `read` holds the contents of what it read; those that are missing make it one that cannot be
@@ -206,11 +224,36 @@ impl Journal {
         let digest = self.digest(&Came::of(&decision.unit.operator, &decision.outcome));
         let masked = mask::mask(decision, read);
         let objects = masked.objects.into_iter().map(Record::Object);
-        let stored = Stored { decision: masked.decision, at: now, digest, masked: masked.touched, partial: false };
+        let topology = self.topology.clone();
+        let stored =
+            Stored { decision: masked.decision, at: now, digest, masked: masked.touched, partial: false, topology };
         let records = pending.into_iter().chain(objects).chain([Record::Decision(Box::new(stored))]);
         self.write(records.collect(), now)?;
         self.quiet.remember(decision);
         Ok(())
+    }
+
+    /// What is appended from here on was decided with these clusters.
+    pub fn decided_over(&mut self, topology: &Topology) {
+        self.topology = Some(topology.clone()).filter(|topology| !topology.is_standalone());
+    }
+
+    /// Which clusters the places were for a decision; `None` when all three were one.
+    pub fn topology(&self, id: DecisionId) -> Option<Topology> {
+        self.index.stored(self.quiet.find(id).map_or(id, |repeat| repeat.of))?.topology
+    }
+
+    /// Notes that so many entries could not be written.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn lost(&mut self, entries: u64, now: Moment) -> Result<(), JournalError> {
+        self.write(vec![Record::Lost { at: now, entries }], now)
+    }
+
+    /// What it can tell of.
+    pub fn reach(&self) -> Reach {
+        Reach { since: self.since(), lost: self.index.lost() }
     }
 
     /// Adds a finding.
@@ -263,7 +306,9 @@ impl Journal {
     pub fn recorded(&self, id: DecisionId) -> Option<Recorded> {
         let decision = self.get(id)?;
         let of = self.quiet.find(id).map_or(id, |repeat| repeat.of);
-        Some(Recorded { decision, contents: self.index.contents(of)?, digest: self.index.stored(of)?.digest })
+        let stored = self.index.stored(of)?;
+        let (digest, topology) = (stored.digest, stored.topology);
+        Some(Recorded { decision, contents: self.index.contents(of)?, digest, topology })
     }
 
     /// Where it was damaged.

@@ -1,7 +1,10 @@
 //! What a running kernel answers over HTTP.
 //!
-//! On a TCP port, for machines: `/healthz` and `/metrics`. On a socket in the state directory, for the command line of the
+//! On a TCP port, for machines: `/healthz` says that the process is alive, `/readyz` whether it sees its clusters, `/metrics` is
+//! for Prometheus. A cluster that is away makes the process unready, not dead: starting it anew helps nobody. On a socket in the state directory, for the command line of the
 //! same user: `/api/v1/…`. The socket's directory is closed to others, so it needs no token.
+
+mod command;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -14,14 +17,13 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinHandle;
 
 use crate::host::Handle;
 use crate::metrics;
-use crate::operator::{OperatorName, Unit, UnitId};
-use crate::resource::ObjectKey;
+use crate::state::State;
 
 /// The socket's name in the state directory.
 pub const SOCKET: &str = "kernel.sock";
@@ -115,56 +117,38 @@ async fn answer(request: Request<Incoming>, handle: &Handle, trusted: bool) -> R
     let path = request.uri().path().to_string();
     let found = match (request.method(), path.as_str()) {
         (&Method::GET, "/healthz") => handle.state().await.map(|_| text(StatusCode::OK, "ok\n".to_string())),
+        (&Method::GET, "/readyz") => handle.state().await.map(|state| readiness(&state)),
         (&Method::GET, "/metrics") => page(handle).await,
         (&Method::GET, "/api/v1/state") if trusted => handle.state().await.map(|state| json_of(&state)),
         (&Method::POST, path) if trusted && path.starts_with("/api/v1/") => {
-            return command(path, request, handle).await;
+            return command::command(path, request, handle).await;
         }
         _ => Ok(problem(StatusCode::NOT_FOUND, "there is nothing here")),
     };
     found.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
 }
 
+/// Ready is who sees all that its operators read.
+fn readiness(state: &State) -> Response<Full<Bytes>> {
+    let blind = state.tables.iter().filter_map(|one| {
+        let what = format!("{} of cluster {}", one.table.resource, one.table.cluster);
+        match &one.lost {
+            Some(why) => Some(format!("{what} cannot be watched: {why}\n")),
+            None if !one.known => Some(format!("{what} has not been read yet\n")),
+            None => None,
+        }
+    });
+    let blind: String = blind.collect();
+    if blind.is_empty() {
+        text(StatusCode::OK, "ok\n".to_string())
+    } else {
+        text(StatusCode::SERVICE_UNAVAILABLE, blind)
+    }
+}
+
 async fn page(handle: &Handle) -> Result<Response<Full<Bytes>>, crate::host::Stopped> {
     let (state, counts) = (handle.state().await?, handle.counts().await?);
     Ok(text(StatusCode::OK, metrics::text(&state, counts.recorded, counts.dropped)))
-}
-
-/// How long the body of a command may be.
-const MAX_COMMAND_BYTES: usize = 64 * 1024;
-
-async fn command(path: &str, request: Request<Incoming>, handle: &Handle) -> Response<Full<Bytes>> {
-    let body = http_body_util::Limited::new(request.into_body(), MAX_COMMAND_BYTES);
-    let bytes = match http_body_util::BodyExt::collect(body).await {
-        Ok(body) => body.to_bytes(),
-        Err(_) => return problem(StatusCode::BAD_REQUEST, "the body could not be read"),
-    };
-    let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    let operator = OperatorName::new(body["operator"].as_str().unwrap_or_default());
-    let known = match path {
-        "/api/v1/pause" => handle.pause(operator, true).await,
-        "/api/v1/resume" => handle.pause(operator, false).await,
-        "/api/v1/wake" => {
-            let unit = serde_json::from_value(body["unit"].clone()).unwrap_or(Unit::Whole);
-            handle.wake(UnitId { operator, unit }).await
-        }
-        "/api/v1/fields" => match serde_json::from_value::<ObjectKey>(body) {
-            Ok(key) => {
-                let fields = handle.managed_fields(key).await;
-                return fields.map_or_else(
-                    |stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()),
-                    |fields| json_of(&fields),
-                );
-            }
-            Err(_) => return problem(StatusCode::BAD_REQUEST, "the body names no object"),
-        },
-        _ => return problem(StatusCode::NOT_FOUND, "there is nothing here"),
-    };
-    match known {
-        Ok(true) => json_of(&json!({})),
-        Ok(false) => problem(StatusCode::NOT_FOUND, "there is no such operator"),
-        Err(stopped) => problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()),
-    }
 }
 
 fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {

@@ -78,6 +78,19 @@ impl fmt::Display for Unit {
     }
 }
 
+/// As it is displayed: `all`, `web` or `shop/web`.
+impl std::str::FromStr for Unit {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.split_once('/') {
+            Some((namespace, name)) => Unit::object(namespace, name),
+            None if text == "all" => Unit::Whole,
+            None => Unit::object("", text),
+        })
+    }
+}
+
 /// A unit of an operator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UnitId {

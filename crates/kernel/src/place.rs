@@ -111,6 +111,11 @@ impl Topology {
         Ok(Self { namespaces, ..self })
     }
 
+    /// Whether all three places are one cluster, and every namespace is itself.
+    pub fn is_standalone(&self) -> bool {
+        *self == Self::standalone(&self.configuration)
+    }
+
     /// The real cluster of a place.
     pub fn cluster(&self, place: Place) -> &ClusterName {
         match place {

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::arbiter::{Arbiter, Judging};
 use crate::core::decide_caught;
-use crate::decision::{DecisionId, Outcome};
+use crate::decision::{Decision, DecisionId, Outcome};
 use crate::journal::{Journal, Recorded};
 use crate::object::Object;
 use crate::operator::{Operator, Stop};
-use crate::place::Topology;
+use crate::place::{ClusterName, Topology};
 use crate::view::View;
 
 pub use came::Came;
@@ -51,13 +51,7 @@ pub enum Replayed {
 
 /// Decides again. `live` may hold objects as they are now: one that is masked in the record and still at the revision
 /// that was read is taken instead.
-pub fn replay(
-    operator: &dyn Operator,
-    topology: &Arc<Topology>,
-    journal: &Journal,
-    id: DecisionId,
-    live: &[Object],
-) -> Replayed {
+pub fn replay(operator: &dyn Operator, journal: &Journal, id: DecisionId, live: &[Object]) -> Replayed {
     let Some(recorded) = journal.recorded(id).filter(|recorded| !recorded.contents.partial) else {
         return Replayed::Gone;
     };
@@ -66,7 +60,8 @@ pub fn replay(
     if recorded.contents.masked && recorded.decision.asked.iter().any(came::holds_mask) {
         masked.push("an answer from outside".to_string());
     }
-    let (after, unread) = decide(operator, topology, &recorded, recording);
+    let topology = recorded.topology.clone().unwrap_or_else(|| standalone(&recorded.decision));
+    let (after, unread) = decide(operator, &Arc::new(topology), &recorded, recording);
     if unread.is_empty() && journal.digest(&after) == recorded.digest {
         return Replayed::Same;
     }
@@ -80,6 +75,18 @@ pub fn replay(
         true => Replayed::Different { before, after, lines },
         false => Replayed::Redacted { objects: masked, alike: lines.is_empty(), lines },
     }
+}
+
+/// A topology of several clusters is recorded with the decision; without one, all it read and wrote was of one cluster.
+fn standalone(decision: &Decision) -> Topology {
+    let writes = match &decision.outcome {
+        Outcome::Decided { writes, .. } => writes.as_slice(),
+        Outcome::Failed { .. } | Outcome::Parked { .. } => &[],
+    };
+    let gets = decision.gets.iter().map(|(key, _)| &key.table);
+    let lists = decision.lists.iter().map(|(query, _)| &query.table);
+    let table = gets.chain(lists).chain(writes.iter().map(|write| &write.object.table)).next();
+    Topology::standalone(&table.map_or_else(|| ClusterName::new("default"), |table| table.cluster.clone()))
 }
 
 /// What the operator comes to, and what it read that it had not read then.

@@ -117,6 +117,9 @@ pub struct State {
     pub tables: Vec<TableState>,
     /// Fights and loops that go on.
     pub findings: Vec<Finding>,
+    /// Decisions since the process began that could not be recorded.
+    #[serde(default)]
+    pub unrecorded: u64,
 }
 
 /// One operator at one moment.
@@ -145,6 +148,9 @@ pub struct OperatorState {
     pub units: Vec<UnitState>,
     /// All its units.
     pub units_total: usize,
+    /// Those of them that are not simply done.
+    #[serde(default)]
+    pub units_waiting: usize,
 }
 
 /// How many units of an operator a state names.
@@ -187,6 +193,9 @@ pub struct TableState {
     pub bytes: u64,
     /// Who reads it.
     pub readers: Vec<OperatorName>,
+    /// Why its watch does not deliver; absent while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
 }
 
 /// Two operators that fight, or one that loops.

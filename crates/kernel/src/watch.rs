@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::cache::Observed;
-use crate::resource::TableKey;
+use crate::resource::{Resource, TableKey};
 
 /// How long to wait before the second try; doubled with each further one.
 pub const RETRY_MIN: Duration = Duration::from_millis(200);
@@ -36,6 +36,8 @@ pub const UNSERVED_RETRY: Duration = Duration::from_secs(5);
 pub const SILENCE: Duration = Duration::from_secs(90);
 /// How long a watch may last before it is begun anew. Servers that forget to end the watch of a CRD that went are caught by it.
 pub const WATCH_LIFE: Duration = Duration::from_secs(290);
+/// The same for kinds that a CRD may define: it can go at any time, and a server does not always say so.
+pub const CUSTOM_WATCH_LIFE: Duration = Duration::from_secs(30);
 /// Objects in a page of a list.
 pub const LIST_PAGE_OBJECTS: usize = 500;
 /// The longest event; the API server allows objects of 3 MiB at most by default.
@@ -56,6 +58,8 @@ pub struct Pace {
     pub silence: Duration,
     /// For a watch to end.
     pub life: Duration,
+    /// For the watch of a kind that may vanish to end.
+    pub custom_life: Duration,
 }
 
 impl Default for Pace {
@@ -66,16 +70,48 @@ impl Default for Pace {
             unserved_retry: UNSERVED_RETRY,
             silence: SILENCE,
             life: WATCH_LIFE,
+            custom_life: CUSTOM_WATCH_LIFE,
         }
     }
 }
 
 impl Pace {
+    /// How long a watch of a kind may last.
+    pub fn life_of(&self, resource: &Resource) -> Duration {
+        if may_vanish(resource) { self.custom_life.min(self.life) } else { self.life }
+    }
+
     /// The wait after so many failures in a row.
     pub fn after(&self, failures: u32) -> Duration {
         let doubled = self.retry_min.saturating_mul(2u32.saturating_pow(failures.saturating_sub(1)));
         doubled.min(self.retry_max)
     }
+}
+
+/// The groups of Kubernetes itself that have a dot. Others that end in `.k8s.io` belong to projects, which use CRDs.
+const BUILT_IN: [&str; 17] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+];
+
+/// Whether a CRD may define a kind.
+fn may_vanish(resource: &Resource) -> bool {
+    resource.group.contains('.') && !BUILT_IN.contains(&&*resource.group)
 }
 
 /// What a watch tells.

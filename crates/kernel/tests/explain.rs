@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_kernel::decision::{Decision, DecisionId};
 use switchboard_kernel::explain::{PlanReport, ReplayReport, Target, top, why, why_not};
-use switchboard_kernel::journal::Entry;
-use switchboard_kernel::moment::Moment;
+use switchboard_kernel::journal::{Entry, Reach};
 use switchboard_kernel::replay::Replayed;
 use switchboard_kernel::state::State;
 
@@ -23,7 +22,8 @@ enum Question {
         target: Target,
         field: Option<String>,
         entries: Vec<Entry>,
-        since: Option<Moment>,
+        #[serde(flatten)]
+        reach: Reach,
         state: State,
         live: Option<Value>,
         /// The kernel looked, and got no object.
@@ -50,10 +50,10 @@ enum Question {
 
 fn answer(question: Question) -> (String, String) {
     match question {
-        Question::Why { target, field, entries, since, state, live, gone } => {
+        Question::Why { target, field, entries, reach, state, live, gone } => {
             let field = field.map(|field| field.parse().unwrap());
             let live = live.or(gone.then_some(Value::Null));
-            both(&why(&target, field.as_ref(), &entries, since, &state, live.as_ref()))
+            both(&why(&target, field.as_ref(), &entries, &reach, &state, live.as_ref()))
         }
         Question::WhyNot { operator, unit, state } => both(&why_not(&operator, unit.as_deref(), &state)),
         Question::Top { state } => both(&top(&state)),

@@ -46,6 +46,8 @@ impl Operator for Greeter {
         let Some(words) = view.get(&CONFIG_MAPS, unit.namespace(), "greeting")? else {
             return Ok(Plan::nothing().waiting("ConfigMap greeting to appear"));
         };
+        // Looked at, so that a greeting that somebody changes or removes is put right at once.
+        view.get(&CONFIG_MAPS, unit.namespace(), &greeting_of(unit))?;
         let words = words.value();
         let words = words.pointer("/data/words").and_then(Value::as_str).unwrap_or("Hello");
         let mut plan = Plan::nothing();
@@ -54,10 +56,14 @@ impl Operator for Greeter {
     }
 }
 
+fn greeting_of(unit: &Unit) -> String {
+    format!("{}-greeting", unit.name())
+}
+
 fn greeting(unit: &Unit, guest: &Value, text: &str) -> Value {
     json!({
         "metadata": {
-            "name": format!("{}-greeting", unit.name()),
+            "name": greeting_of(unit),
             "namespace": unit.namespace(),
             "ownerReferences": [{
                 "apiVersion": "v1", "kind": "ConfigMap", "name": unit.name(), "uid": guest["metadata"]["uid"],

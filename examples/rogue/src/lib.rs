@@ -1,6 +1,7 @@
 //! An operator that misbehaves on purpose, in one way at a time. The kernel must name it and keep it away from the others.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
@@ -26,18 +27,22 @@ pub enum Vice {
     Hangs,
     /// Wants far more writes than its budget allows.
     Floods,
+    /// Decides from what it remembers instead of from what it reads: nobody can decide it again.
+    Remembers,
 }
 
 /// An operator with a vice.
 pub struct Rogue {
     name: String,
     vice: Vice,
+    /// What an operator must not have.
+    memory: AtomicU64,
 }
 
 impl Rogue {
     /// An operator of that name with that vice.
     pub fn new(name: &str, vice: Vice) -> Self {
-        Self { name: name.to_string(), vice }
+        Self { name: name.to_string(), vice, memory: AtomicU64::default() }
     }
 }
 
@@ -58,6 +63,7 @@ impl Operator for Rogue {
             Vice::Panics => panic!("this operator panics on purpose"),
             Vice::Hangs => hang(),
             Vice::Floods => flood(view),
+            Vice::Remembers => remember(view, self.memory.fetch_add(1, Ordering::Relaxed)),
         }
     }
 }
@@ -82,6 +88,16 @@ fn count(view: &View) -> Result<Plan, Stop> {
     let data = json!({"count": (count + 1).to_string()});
     let body = json!({"metadata": {"name": "counter", "namespace": "default"}, "data": data});
     plan.push(Mutation::apply(&CONFIG_MAPS, body));
+    Ok(plan)
+}
+
+fn remember(view: &View, runs: u64) -> Result<Plan, Stop> {
+    let mut plan = Plan::nothing();
+    if view.get(&CONFIG_MAPS, "default", "question")?.is_some() {
+        let data = json!({"runs": runs.to_string()});
+        let body = json!({"metadata": {"name": "answer", "namespace": "default"}, "data": data});
+        plan.push(Mutation::apply(&CONFIG_MAPS, body));
+    }
     Ok(plan)
 }
 

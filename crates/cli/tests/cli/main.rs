@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod board;
+mod control;
 mod faults;
 mod kernel;
 mod probe;

@@ -77,6 +77,14 @@ impl Contention {
         self.loops.has_made(unit, key, revision)
     }
 
+    pub fn applied(&mut self, unit: &UnitId, write: &Write, revision: u64) {
+        self.loops.applied(unit, write, revision);
+    }
+
+    pub fn has_applied(&self, unit: &UnitId, write: &Write, revision: u64) -> bool {
+        self.loops.has_applied(unit, write, revision)
+    }
+
     pub fn forget(&mut self, unit: &UnitId) {
         self.loops.forget(unit);
         self.findings.retain(|_, finding| match finding {

@@ -53,13 +53,27 @@ fn suffix(seed: &str) -> String {
     hash.as_ref().iter().take(SUFFIX_LETTERS).map(letter).collect()
 }
 
-/// Makes `Seen` exact, and finds writes that would change nothing.
-pub(super) fn expectations(groups: &mut [Group], reads: &Reads, picture: &dyn Picture) {
+/// Makes `Seen` exact, and finds writes that would change nothing. `applied` says whether an apply is what left the object at
+/// that revision behind.
+pub(super) fn expectations(
+    groups: &mut [Group],
+    reads: &Reads,
+    picture: &dyn Picture,
+    applied: &dyn Fn(&Write, u64) -> bool,
+) {
     let mut writes: BTreeMap<ObjectKey, usize> = BTreeMap::new();
     groups.iter().flatten().for_each(|write| *writes.entry(write.object.clone()).or_default() += 1);
     for (place, write) in groups.iter_mut().flat_map(|group| group.iter_mut().enumerate()) {
         let (delete, expect) = (matches!(write.mutation.act, Act::Delete { .. }), &write.mutation.expect);
         if delete && place == 0 && *expect == Expect::Seen && absent(&write.object, reads) {
+            write.result = WriteResult::Unchanged;
+        }
+        // Only what was read: who does not look is not woken either when somebody else changes the object.
+        let alone = writes.get(&write.object) == Some(&1);
+        if matches!(write.mutation.act, Act::Apply { .. })
+            && alone
+            && read(&write.object, reads).is_some_and(|revision| applied(write, revision))
+        {
             write.result = WriteResult::Unchanged;
         }
         if matches!(write.mutation.act, Act::Create(_) | Act::Apply { .. }) {
@@ -70,7 +84,7 @@ pub(super) fn expectations(groups: &mut [Group], reads: &Reads, picture: &dyn Pi
             write.mutation.expect = seen.as_ref().map_or(Expect::Anything, |(_, exact)| exact.clone());
         }
         // Only when nothing else of the run touches the object: an earlier write would make it another one.
-        if writes.get(&write.object) == Some(&1)
+        if alone
             && let Some((object, _)) = seen
             && idle(&write.mutation.act, &object)
         {

@@ -177,8 +177,9 @@ impl Core {
             decide_us,
         };
         self.running.get_mut(unit)?.answered = Some(pending);
-        if writes.is_empty() {
-            return self.carried(now, unit, id, Vec::new(), 0).map(|closed| Judgement::Over(Box::new(closed)));
+        if writes.iter().all(|write| write.result != WriteResult::Skipped) {
+            let carried = writes.into_iter().map(|write| Carried { write, before: None, after: None }).collect();
+            return self.carried(now, unit, id, carried, 0).map(|closed| Judgement::Over(Box::new(closed)));
         }
         Some(Judgement::Write { writes, user })
     }
@@ -189,7 +190,7 @@ impl Core {
                 let missing: Vec<TableKey> = reads.missing.iter().cloned().collect();
                 let known = missing.iter().all(|table| self.cache.knows(table));
                 missing.iter().for_each(|table| self.want(table));
-                self.standings.set(now, unit, Word::Waiting, waits_for(&missing));
+                self.standings.set(now, unit, Word::Waiting, &waits_for(&missing));
                 (
                     Outcome::Parked { missing },
                     if known {
@@ -200,7 +201,7 @@ impl Core {
                 )
             }
             Stop::Failed(message) => {
-                self.standings.set(now, unit, Word::Failing, message.clone());
+                self.standings.set(now, unit, Word::Failing, &message);
                 (Outcome::Failed { message }, Ended::Failed)
             }
         };
@@ -253,6 +254,15 @@ impl Core {
         let mut findings = Vec::new();
         let mut echoes = Vec::new();
         for Carried { write, before, after } in carried {
+            let left = match write.result {
+                WriteResult::Written { revision } => Some(revision),
+                // It was sent, and the server found nothing to change.
+                WriteResult::Unchanged => before.as_ref().and_then(revision_of),
+                _ => None,
+            };
+            if let (Some(revision), Act::Apply { .. }) = (left, &write.mutation.act) {
+                self.arbiter.applied(unit, write, revision);
+            }
             if let WriteResult::Written { revision } = write.result {
                 if let Some(hosted) = self.operators.get_mut(&unit.operator) {
                     hosted.account.writes += 1;
@@ -273,10 +283,7 @@ impl Core {
     fn echo_of(&self, write: &Write, revision: u64, before: Option<&Value>) -> Option<(ObjectKey, Echo)> {
         let current = self.cache.snapshot().get(&write.object)?.map(|object| object.revision);
         let echo = match write.mutation.act {
-            Act::Delete { .. } => {
-                let old = before.and_then(|b| b.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok());
-                Echo::Not(old.or(current)?)
-            }
+            Act::Delete { .. } => Echo::Not(before.and_then(revision_of).or(current)?),
             _ => Echo::Revision(revision),
         };
         (!echo.is_heard(current)).then(|| (write.object.clone(), echo))
@@ -313,6 +320,10 @@ impl Core {
         for cause in missed {
             self.wake(now, unit, cause);
         }
+        if self.changes_forgotten > running.seen {
+            // Among what is not remembered may be what it read.
+            self.wake(now, unit, Cause::Resync);
+        }
         self.forget_recent();
         let decision = Decision {
             id: running.id,
@@ -344,6 +355,10 @@ impl Core {
         let object = self.cache.snapshot().get(&key).flatten();
         !object.is_some_and(|object| self.rosters.takes(&unit.operator, &object))
     }
+}
+
+fn revision_of(object: &Value) -> Option<u64> {
+    object.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok()
 }
 
 fn hold_back(writes: &mut Vec<Write>, allowed: usize) -> Vec<Write> {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::Core;
 use crate::arbiter::{FLIPS, SLOW_FIRST, SLOW_MAX};
-use crate::decision::{DecisionId, Write, WriteResult};
+use crate::decision::{Cause, DecisionId, Write, WriteResult};
 use crate::moment::Moment;
-use crate::operator::{OperatorName, UnitId};
+use crate::operator::{OperatorName, Unit, UnitId};
 use crate::plan::Standing;
 use crate::scheduler::Ended;
 use crate::state::{Finding, MAX_UNITS_SHOWN, OperatorState, State, TableState, UnitState, Wait, Word};
@@ -15,13 +15,14 @@ use crate::state::{Finding, MAX_UNITS_SHOWN, OperatorState, State, TableState, U
 /// After how many runs in a row that wanted more writes than allowed a unit is said to flood.
 const FLOOD_RUNS: u32 = 3;
 
-/// Where the units stand.
+/// Where the units of each operator stand.
 #[derive(Default)]
-pub(super) struct Standings(BTreeMap<UnitId, Stand>);
+pub(super) struct Standings(BTreeMap<OperatorName, BTreeMap<Unit, Stand>>);
 
 struct Stand {
     word: Word,
-    reason: String,
+    /// Boxed without room to grow: there are many units, and most have nothing to say.
+    reason: Box<str>,
     since: Moment,
     last: Option<DecisionId>,
     /// Runs in a row that wanted more writes than allowed.
@@ -30,41 +31,57 @@ struct Stand {
 
 impl Standings {
     pub fn seen(&mut self, now: Moment, unit: &UnitId) {
-        if !self.0.contains_key(unit) {
+        if self.get_mut(unit).is_none() {
             let stand =
                 Stand { word: Word::Working, reason: "not decided yet".into(), since: now, last: None, floods: 0 };
-            self.0.insert(unit.clone(), stand);
+            self.0.entry(unit.operator.clone()).or_default().insert(unit.unit.clone(), stand);
         }
     }
 
-    pub fn set(&mut self, now: Moment, unit: &UnitId, word: Word, reason: String) {
+    pub fn set(&mut self, now: Moment, unit: &UnitId, word: Word, reason: &str) {
         self.seen(now, unit);
-        let Some(stand) = self.0.get_mut(unit) else { return };
-        if (stand.word, &stand.reason) != (word, &reason) {
-            *stand = Stand { word, reason, since: now, last: stand.last, floods: stand.floods };
+        let Some(stand) = self.get_mut(unit) else { return };
+        if stand.word != word || !same_but_for_numbers(&stand.reason, reason) {
+            stand.since = now;
         }
+        if *stand.reason != *reason {
+            stand.reason = reason.into();
+        }
+        stand.word = word;
     }
 
     pub fn decided(&mut self, unit: &UnitId, id: DecisionId) {
-        if let Some(stand) = self.0.get_mut(unit) {
+        if let Some(stand) = self.get_mut(unit) {
             stand.last = Some(id);
         }
     }
 
     pub fn forget(&mut self, unit: &UnitId) {
-        self.0.remove(unit);
+        if let Some(units) = self.0.get_mut(&unit.operator) {
+            units.remove(&unit.unit);
+        }
     }
 
     fn floods(&mut self, unit: &UnitId, held: bool) -> u32 {
-        self.0.get_mut(unit).map_or(0, |stand| {
+        self.get_mut(unit).map_or(0, |stand| {
             stand.floods = if held { stand.floods + 1 } else { 0 };
             stand.floods
         })
     }
 
-    fn of(&self, operator: &OperatorName) -> impl Iterator<Item = (&UnitId, &Stand)> {
-        self.0.iter().filter(move |(unit, _)| unit.operator == *operator)
+    fn get_mut(&mut self, unit: &UnitId) -> Option<&mut Stand> {
+        self.0.get_mut(&unit.operator)?.get_mut(&unit.unit)
     }
+
+    fn of(&self, operator: &OperatorName) -> impl Iterator<Item = (&Unit, &Stand)> {
+        self.0.get(operator).into_iter().flatten()
+    }
+}
+
+/// What is counted in a reason does not make it another one.
+fn same_but_for_numbers(one: &str, other: &str) -> bool {
+    let words = |text: &'_ str| text.split(|letter: char| letter.is_ascii_digit()).collect::<String>();
+    one == other || words(one) == words(other)
 }
 
 impl Core {
@@ -110,7 +127,7 @@ impl Core {
                 Standing::Blocked(needs) => (Word::Blocked, needs.clone()),
             }
         };
-        self.standings.set(now, unit, word, reason);
+        self.standings.set(now, unit, word, &reason);
         if failed.is_some() {
             Ended::Failed
         } else if held > 0 || stale {
@@ -163,7 +180,7 @@ impl Core {
         findings.sort_by_key(|finding| finding.to_string());
         let tables: Vec<TableState> = self.watched.keys().map(|table| self.table_state(table)).collect();
         let operators = self.operators.keys().map(|name| self.operator_state(now, name, &tables)).collect();
-        State { now, began: self.began, operators, tables, findings }
+        State { now, began: self.began, operators, tables, findings, unrecorded: 0 }
     }
 
     fn table_state(&self, table: &crate::resource::TableKey) -> TableState {
@@ -177,12 +194,14 @@ impl Core {
             objects: size.objects,
             bytes: size.bytes,
             readers: readers.into_iter().collect(),
+            lost: self.lost.get(table).cloned(),
         }
     }
 
     fn operator_state(&self, now: Moment, name: &OperatorName, tables: &[TableState]) -> OperatorState {
         let hosted = &self.operators[name];
-        let mut units: Vec<UnitState> = self.standings.of(name).map(|(id, s)| self.unit_state(now, id, s)).collect();
+        let mut units: Vec<UnitState> =
+            self.standings.of(name).map(|(unit, s)| self.unit_state(now, name, unit, s)).collect();
         let units_total = units.len();
         units.sort_by(|a, b| b.word.cmp(&a.word).then_with(|| a.unit.cmp(&b.unit)));
         let (word, reason) = units.first().map_or_else(
@@ -203,6 +222,7 @@ impl Core {
             None => (word, reason),
         };
         units.retain(|unit| unit.word != Word::Ready || unit.wait != Wait::NothingChanged);
+        let units_waiting = units.len();
         units.truncate(MAX_UNITS_SHOWN);
         let share = |table: &TableState| table.bytes / table.readers.len().max(1) as u64;
         OperatorState {
@@ -217,7 +237,25 @@ impl Core {
             cache_share_bytes: tables.iter().filter(|t| t.readers.contains(name)).map(share).sum(),
             units,
             units_total,
+            units_waiting,
         }
+    }
+
+    /// One unit at this moment; `None` when there is none of that name.
+    pub fn unit(&self, now: Moment, unit: &UnitId) -> Option<UnitState> {
+        let stand = self.standings.0.get(&unit.operator)?.get(&unit.unit)?;
+        Some(self.unit_state(now, &unit.operator, &unit.unit, stand))
+    }
+
+    /// Wakes a unit of an operator, or all of them, because somebody asks for it. Says how many; `None` when there is no
+    /// such operator.
+    pub fn ask(&mut self, now: Moment, operator: &OperatorName, unit: Option<&Unit>) -> Option<usize> {
+        self.operators.get(operator)?;
+        let asked = self.standings.of(operator).filter(|(one, _)| unit.is_none_or(|unit| unit == *one));
+        let asked: Vec<UnitId> =
+            asked.map(|(unit, _)| UnitId { operator: operator.clone(), unit: unit.clone() }).collect();
+        asked.iter().for_each(|unit| self.wake(now, unit, Cause::Asked));
+        Some(asked.len())
     }
 
     /// What an operator without units stands for: it may have none, or what its units are was not read yet.
@@ -230,21 +268,14 @@ impl Core {
         unread.reduce(|all, one| format!("{all}; {one}")).map_or((Word::Ready, String::new()), |on| (Word::Waiting, on))
     }
 
-    fn unit_state(&self, now: Moment, id: &UnitId, stand: &Stand) -> UnitState {
-        let (wait, causes) = self.scheduler.waiting(now, id);
-        let lost = || self.lost.iter().find(|(table, _)| self.wakes.reads_of(table).contains(&id.operator));
+    fn unit_state(&self, now: Moment, operator: &OperatorName, unit: &Unit, stand: &Stand) -> UnitState {
+        let id = UnitId { operator: operator.clone(), unit: unit.clone() };
+        let (wait, causes) = self.scheduler.waiting(now, &id);
+        let lost = || self.lost.iter().find(|(table, _)| self.wakes.reads_of(table).contains(operator));
         let reason = match (&wait, lost()) {
             (Wait::Parked { .. }, Some((table, message))) => format!("{}: {message}", table.resource),
-            _ => stand.reason.clone(),
+            _ => stand.reason.to_string(),
         };
-        UnitState {
-            unit: id.unit.clone(),
-            word: stand.word,
-            reason,
-            since: stand.since,
-            wait,
-            causes,
-            last: stand.last,
-        }
+        UnitState { unit: id.unit, word: stand.word, reason, since: stand.since, wait, causes, last: stand.last }
     }
 }

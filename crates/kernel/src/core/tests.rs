@@ -343,3 +343,117 @@ fn an_operator_whose_watch_is_lost_is_not_said_to_be_ready() {
     core.observe(Moment(3), &table(&CONFIG_MAPS), Observed::Progress { revision: 11 }).unwrap();
     assert_eq!(core.state(Moment(3)).operators[0].word, Word::Ready);
 }
+
+fn applies_child(_: &Unit, view: &View) -> Result<Plan, Stop> {
+    view.get(&CONFIG_MAPS, "shop", "child")?;
+    let mut plan = Plan::nothing();
+    plan.push(Mutation::apply(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
+    Ok(plan)
+}
+
+fn asked(core: &mut Core, now: u64) -> Run {
+    assert_eq!(core.ask(Moment(now), &OperatorName::new("a"), None), Some(1));
+    runs(core.poll(Moment(now))).remove(0)
+}
+
+#[test]
+fn an_apply_is_not_sent_again_while_the_object_is_as_it_left_it() {
+    let mut core = kernel([puppet("a", applies_child)], &Limits::none());
+    let run = first_run(&mut core);
+    let judgement = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, judgement, 12);
+    put(&mut core, 3, &config_map("child", 12, "x"));
+    let own = runs(core.poll(Moment(3))).remove(0);
+    let Outcome::Decided { writes, .. } = over(decide(&mut core, 3, &own)).decision.outcome else { panic!("decided") };
+    assert_eq!(writes[0].result, WriteResult::Unchanged);
+    put(&mut core, 4, &config_map("child", 15, "x"));
+    let changed = runs(core.poll(Moment(4))).remove(0);
+    let Judgement::Write { writes, .. } = decide(&mut core, 4, &changed) else { panic!("somebody else wrote it") };
+    // The server finds that nothing is to be changed, and says at which revision.
+    let done = |mut write: crate::decision::Write| {
+        write.result = WriteResult::Unchanged;
+        Carried { write, before: Some(config_map("child", 15, "x")), after: Some(config_map("child", 15, "x")) }
+    };
+    core.carried(Moment(5), &changed.unit, changed.id, writes.into_iter().map(done).collect(), 9).unwrap();
+    let again = asked(&mut core, 6);
+    over(decide(&mut core, 6, &again));
+}
+
+#[test]
+fn another_apply_is_sent() {
+    let text = Arc::new(std::sync::Mutex::new("one"));
+    let said = text.clone();
+    let says = move |_: &Unit, view: &View| {
+        view.get(&CONFIG_MAPS, "shop", "child")?;
+        let body = json!({"metadata": {"name": "child", "namespace": "shop"}, "data": {"text": *said.lock().unwrap()}});
+        let mut plan = Plan::nothing();
+        plan.push(Mutation::apply(&CONFIG_MAPS, body));
+        Ok(plan)
+    };
+    let mut core = kernel([puppet("a", says)], &Limits::none());
+    let run = first_run(&mut core);
+    let judgement = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, judgement, 12);
+    put(&mut core, 3, &config_map("child", 12, "x"));
+    *text.lock().unwrap() = "two";
+    let run = runs(core.poll(Moment(3))).remove(0);
+    assert!(matches!(decide(&mut core, 3, &run), Judgement::Write { .. }));
+}
+
+#[test]
+fn what_is_counted_in_a_reason_does_not_make_it_new() {
+    let count = std::sync::atomic::AtomicU32::new(0);
+    let waits = move |_: &Unit, view: &View| {
+        view.get(&CONFIG_MAPS, "shop", "web")?;
+        let left = 3 - count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(if left > 0 { Plan::nothing().waiting(&format!("{left} pods")) } else { Plan::nothing().waiting("a pod") })
+    };
+    let mut core = kernel([puppet("a", waits)], &Limits::none());
+    let run = first_run(&mut core);
+    let mut stands = Vec::new();
+    over(decide(&mut core, 10, &run));
+    for now in [20, 30, 40] {
+        let unit = core.state(Moment(now)).operators.remove(0).units.remove(0);
+        stands.push((unit.reason, unit.since.0));
+        let run = asked(&mut core, now);
+        over(decide(&mut core, now, &run));
+    }
+    let unit = core.state(Moment(50)).operators.remove(0).units.remove(0);
+    assert_eq!(stands, [("3 pods".to_string(), 10), ("2 pods".to_string(), 10), ("1 pods".to_string(), 10)]);
+    assert_eq!((unit.reason.as_str(), unit.since), ("a pod", Moment(40)));
+}
+
+#[test]
+fn every_unit_that_waits_is_counted_and_each_can_be_asked_for() {
+    let waits = |_: &Unit, _: &View| Ok(Plan::nothing().waiting("the others"));
+    let mut core = kernel([per_config_map("a", waits)], &Limits { max_concurrent: 1000, ..Limits::none() });
+    core.set_global(GlobalLimits { max_concurrent: 1000, ..GlobalLimits::default() });
+    core.poll(Moment(0));
+    let objects: Vec<Value> = (0..250).map(|number| config_map(&format!("o{number:03}"), 1, "unit")).collect();
+    sync(&mut core, 0, &CONFIG_MAPS, &objects);
+    for run in runs(core.poll(Moment(1))) {
+        over(decide(&mut core, 1, &run));
+    }
+    let operator = core.state(Moment(2)).operators.remove(0);
+    assert_eq!((operator.units.len(), operator.units_waiting, operator.units_total), (100, 250, 250));
+    let unit = |name: &str| UnitId { operator: OperatorName::new("a"), unit: Unit::object("shop", name) };
+    assert_eq!(core.unit(Moment(2), &unit("o249")).map(|unit| unit.word), Some(Word::Waiting));
+    assert!(core.unit(Moment(2), &unit("o250")).is_none());
+    assert_eq!(core.ask(Moment(3), &OperatorName::new("a"), Some(&Unit::object("shop", "o250"))), Some(0));
+    assert_eq!(core.ask(Moment(3), &OperatorName::new("b"), None), None);
+    assert_eq!(core.ask(Moment(3), &OperatorName::new("a"), None), Some(250));
+}
+
+#[test]
+fn more_changes_than_are_remembered_during_a_run_make_another() {
+    let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
+    let run = first_run(&mut core);
+    put(&mut core, 2, &config_map("web", 11, "x"));
+    for number in 0..MAX_RECENT as u64 {
+        put(&mut core, 2, &config_map("other", 12 + number, "x"));
+    }
+    over(decide(&mut core, 3, &run));
+    let again = runs(core.poll(Moment(3))).remove(0);
+    assert_eq!(over(decide(&mut core, 4, &again)).decision.gets[0].1, Some(11));
+    assert!(runs(core.poll(Moment(99_999))).is_empty(), "and nothing after that");
+}

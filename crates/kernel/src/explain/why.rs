@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::decision::{Cause, Decision, DecisionId, Outcome, Write, WriteResult};
-use crate::journal::Entry;
+use crate::journal::{Entry, Reach};
 use crate::moment::Moment;
 use crate::operator::{OperatorName, UnitId};
 use crate::plan::Standing;
@@ -31,7 +31,10 @@ pub struct Why {
     pub now: Moment,
     /// Since when the journal reaches back; absent when it is empty.
     pub since: Option<Moment>,
-    /// Whether it is there now; absent when nobody could be asked. False also when the kernel could not read it.
+    /// How many entries of the journal are lost: it may not tell all.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
+    /// Whether it is there now; absent when nobody could say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub there: Option<bool>,
     /// Who wrote it after the operators here did, as the live object says.
@@ -128,7 +131,7 @@ pub fn why(
     target: &Target,
     field: Option<&FieldPath>,
     entries: &[Entry],
-    since: Option<Moment>,
+    reach: &Reach,
     state: &State,
     live: Option<&Value>,
 ) -> Why {
@@ -141,7 +144,8 @@ pub fn why(
         object: key.map_or_else(|| target.to_string(), ToString::to_string),
         field: field.map(ToString::to_string),
         now: state.now,
-        since,
+        since: reach.since,
+        lost: reach.lost.max(state.unrecorded),
         there: live.map(|live| !live.is_null()),
         overwritten: live.zip(found).and_then(|(live, (decision, write))| {
             managers::later(live, field, &managers::Own::of(decision, write, &decisions, state))
@@ -153,6 +157,11 @@ pub fn why(
         managers: live.map(|live| managers::managers(live, field)).unwrap_or_default(),
         written,
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn decided(entry: &Entry) -> Option<&Decision> {

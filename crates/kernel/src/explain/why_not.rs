@@ -27,6 +27,8 @@ pub struct WhyNot {
     pub known: Vec<String>,
     /// Its units that do not run, worst first.
     pub units: Vec<Held>,
+    /// How many of its units do not run; more than are named when there are many.
+    pub units_waiting: usize,
     /// All its units.
     pub units_total: usize,
 }
@@ -58,7 +60,7 @@ pub fn why_not(operator: &str, unit: Option<&str>, state: &State) -> WhyNot {
     let found = state.operators.iter().find(|o| o.name == operator);
     let known = if found.is_some() { vec![] } else { state.operators.iter().map(|o| o.name.clone()).collect() };
     let asked = |one: &&UnitState| unit.is_none_or(|name| one.unit.to_string() == name);
-    let units = |o: &OperatorState| o.units.iter().filter(asked).map(held).collect();
+    let units = |o: &OperatorState| o.units.iter().filter(asked).map(|unit| held(operator, unit)).collect();
     WhyNot {
         operator: operator.to_string(),
         now: state.now,
@@ -66,11 +68,12 @@ pub fn why_not(operator: &str, unit: Option<&str>, state: &State) -> WhyNot {
         reason: found.map(|o| o.reason.clone()).unwrap_or_default(),
         known,
         units: found.map(units).unwrap_or_default(),
+        units_waiting: found.map_or(0, |o| o.units_waiting.max(o.units.len())),
         units_total: found.map_or(0, |o| o.units_total),
     }
 }
 
-fn held(state: &UnitState) -> Held {
+fn held(operator: &str, state: &UnitState) -> Held {
     Held {
         unit: state.unit.clone(),
         word: state.word,
@@ -79,27 +82,30 @@ fn held(state: &UnitState) -> Held {
         since: state.since,
         causes: state.causes.clone(),
         last: state.last,
-        help: help(state).to_string(),
+        help: help(operator, state),
     }
 }
 
-fn help(state: &UnitState) -> &'static str {
-    match (&state.wait, state.word) {
+fn help(operator: &str, state: &UnitState) -> String {
+    let unit = if state.unit == Unit::Whole { String::new() } else { format!(" {}", state.unit) };
+    let wake = format!("`switchboard wake {operator}{unit}` asks for a run");
+    let helps = match (&state.wait, state.word) {
         (Wait::NothingChanged, Word::Blocked) => "do what it asks for; it runs when what it reads changes",
-        (Wait::NothingChanged, _) => "change something it reads, or ask for a run",
+        (Wait::NothingChanged, _) => return format!("change something it reads; or {wake}"),
         (Wait::Running { .. }, _) => "wait for it to end; its time limit ends it otherwise",
         (Wait::Debounced { .. }, _) => "wait; a shorter debounce in switchboard.yaml runs it sooner",
         (Wait::CoolingDown { .. }, _) => "wait; a shorter cool-down in switchboard.yaml runs it sooner",
         (Wait::OutOfBudget { .. }, _) => "wait; a larger write budget in switchboard.yaml runs it sooner",
-        (Wait::BackingOff { .. }, _) => "mend what failed; then wait, or ask for a run",
+        (Wait::BackingOff { .. }, _) => return format!("mend what failed; then wait, or {wake}"),
         (Wait::Slowed { .. }, _) => "end the loop: it writes again though what it reads does not change",
         (Wait::Full { .. }, _) => "wait; a higher concurrency in switchboard.yaml makes room",
         (Wait::RequestsSpent { .. }, _) => "wait; more requests per second in switchboard.yaml make room",
         (Wait::MemorySpent, _) => "wait for a running operator to end, or allow more memory in switchboard.yaml",
         (Wait::Parked { .. }, _) => "install what defines the kind, or give leave to read it",
         (Wait::Echo { .. }, _) => "wait; the watch brings its own write back in a moment",
-        (Wait::Paused, _) => "resume the operator",
-    }
+        (Wait::Paused, _) => return format!("`switchboard resume {operator}` lets it go on"),
+    };
+    helps.to_string()
 }
 
 fn wait(wait: &Wait, now: Moment) -> String {
@@ -136,7 +142,7 @@ impl fmt::Display for WhyNot {
             f,
             "{} is {word}: {} of {} wait",
             self.operator,
-            self.units.len(),
+            self.units_waiting,
             words::count(self.units_total, "unit")
         )?;
         if self.units_total == 0 && !self.reason.is_empty() {
@@ -160,6 +166,8 @@ impl fmt::Display for WhyNot {
             words::column(&mut out, "helps", std::slice::from_ref(&one.help));
             f.write_str(&out)?;
         }
-        Ok(())
+        let more = self.units_waiting.saturating_sub(self.units.len());
+        // Who asks for one unit knows that there are others.
+        if more > 0 && self.units.len() > 1 { writeln!(f, "and {} more", words::count(more, "unit")) } else { Ok(()) }
     }
 }

@@ -77,18 +77,24 @@ impl Recorder {
 }
 
 fn keep(mut journal: Journal, inbox: &mpsc::Receiver<(Box<Closed>, Moment)>, counters: &Counters) {
-    let mut dirty = false;
+    let (mut dirty, mut told, mut complaint) = (false, 0, String::new());
     loop {
         let kept = match inbox.recv_timeout(SYNC_EVERY) {
             Ok((closed, now)) => {
                 dirty = true;
+                tell_of_loss(&mut journal, &mut told, counters, now);
                 append(&mut journal, &closed, now).map(|()| counters.recorded.fetch_add(1, Ordering::Relaxed))
             }
             Err(error) => {
                 let synced = if std::mem::take(&mut dirty) { journal.sync() } else { Ok(()) };
-                if let Err(error) = synced {
-                    tracing::error!(error = &error as &dyn std::error::Error, "could not keep the journal");
+                // What stays wrong is said once.
+                let problem = synced.as_ref().err().map(ToString::to_string).unwrap_or_default();
+                if let Err(error) = synced.as_ref().map_err(|error| error as &dyn std::error::Error)
+                    && problem != complaint
+                {
+                    tracing::error!(error, "could not keep the journal: {problem}");
                 }
+                complaint = problem;
                 match error {
                     mpsc::RecvTimeoutError::Timeout => continue,
                     mpsc::RecvTimeoutError::Disconnected => return,
@@ -99,6 +105,15 @@ fn keep(mut journal: Journal, inbox: &mpsc::Receiver<(Box<Closed>, Moment)>, cou
             counters.dropped.fetch_add(1, Ordering::Relaxed);
             tracing::error!(error = &error as &dyn std::error::Error, "could not record a decision");
         }
+    }
+}
+
+/// Who asks the journal later must know that it does not tell all.
+fn tell_of_loss(journal: &mut Journal, told: &mut u64, counters: &Counters, now: Moment) {
+    let dropped = counters.dropped.load(Ordering::Relaxed);
+    // When this cannot be written either, the next one says it.
+    if dropped > *told && journal.lost(dropped - *told, now).is_ok() {
+        *told = dropped;
     }
 }
 

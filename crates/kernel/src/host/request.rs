@@ -6,17 +6,18 @@ use tokio::sync::{mpsc, oneshot};
 use super::LimitsByName;
 use super::recorder::Counts;
 use crate::limits::GlobalLimits;
-use crate::operator::{OperatorName, UnitId};
+use crate::operator::{OperatorName, Unit, UnitId};
 use crate::resource::ObjectKey;
-use crate::state::State;
+use crate::state::{State, UnitState};
 
 pub(super) enum Request {
     State(oneshot::Sender<State>),
     Counts(oneshot::Sender<Counts>),
-    Ask(UnitId, oneshot::Sender<bool>),
+    Ask(OperatorName, Option<Unit>, oneshot::Sender<Option<usize>>),
+    Unit(UnitId, oneshot::Sender<Option<UnitState>>),
     Pause(OperatorName, bool, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
-    Fields(ObjectKey, oneshot::Sender<Option<Value>>),
+    Fields(ObjectKey, oneshot::Sender<Result<Option<Value>, String>>),
     Stop,
 }
 
@@ -56,12 +57,20 @@ impl Handle {
         self.ask_for(Request::Counts).await
     }
 
-    /// Runs a unit soon. False when there is no such operator.
+    /// Runs a unit of an operator soon, or all of them. Says how many; `None` when there is no such operator.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn wake(&self, unit: UnitId) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Ask(unit, reply)).await
+    pub async fn wake(&self, operator: OperatorName, unit: Option<Unit>) -> Result<Option<usize>, Stopped> {
+        self.ask_for(|reply| Request::Ask(operator, unit, reply)).await
+    }
+
+    /// One unit at this moment; `None` when there is none of that name.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn unit(&self, unit: UnitId) -> Result<Option<UnitState>, Stopped> {
+        self.ask_for(|reply| Request::Unit(unit, reply)).await
     }
 
     /// Pauses an operator, or lets it go on. False when there is no such operator.
@@ -80,11 +89,12 @@ impl Handle {
         self.0.send(Request::Limits(global, operators)).await.map_err(|_| Stopped)
     }
 
-    /// An object as it is now, with nothing but its `managedFields`; `None` when it is not there or cannot be asked for.
+    /// An object as it is now, with nothing but its `managedFields`; `None` when it is not there, and the inner error, for
+    /// people, when its cluster did not say.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn managed_fields(&self, object: ObjectKey) -> Result<Option<Value>, Stopped> {
+    pub async fn managed_fields(&self, object: ObjectKey) -> Result<Result<Option<Value>, String>, Stopped> {
         self.ask_for(|reply| Request::Fields(object, reply)).await
     }
 
@@ -95,9 +105,55 @@ impl Handle {
     }
 }
 
-pub(super) async fn fields(client: Option<kube::Client>, key: &ObjectKey) -> Option<Value> {
-    let request = http::Request::get(key.path()).body(Vec::new()).ok()?;
-    let object: Value = client?.request(request).await.ok()?;
-    // Only who wrote what: the object itself may hold secrets.
-    Some(serde_json::json!({"metadata": {"managedFields": object.pointer("/metadata/managedFields")}}))
+pub(super) async fn fields(client: Option<kube::Client>, key: &ObjectKey) -> Result<Option<Value>, String> {
+    let client = client.ok_or_else(|| format!("no cluster is called {}", key.table.cluster))?;
+    let request = http::Request::get(key.path()).body(Vec::new());
+    let request = request.map_err(|error| format!("{key} cannot be asked for: {error}"))?;
+    match client.request::<Value>(request).await {
+        // Only who wrote what: the object itself may hold secrets.
+        Ok(object) => {
+            Ok(Some(serde_json::json!({"metadata": {"managedFields": object.pointer("/metadata/managedFields")}})))
+        }
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(format!("could not read {key} of cluster {}: {error}", key.table.cluster)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use http::Response;
+    use http_body_util::Full;
+    use kube::client::Body;
+
+    use super::*;
+    use crate::place::ClusterName;
+    use crate::resource::{Resource, TableKey};
+
+    /// A client whose server always answers so.
+    fn answering(code: u16) -> kube::Client {
+        let answer = move |_: http::Request<Body>| async move {
+            let status = serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+                "message": "not now", "reason": "Because", "metadata": {}});
+            let body = Full::new(bytes::Bytes::from(status.to_string()));
+            Ok::<_, std::convert::Infallible>(Response::builder().status(code).body(body).unwrap())
+        };
+        kube::Client::new(tower::service_fn(answer), "default")
+    }
+
+    #[tokio::test]
+    async fn an_object_that_cannot_be_read_is_not_said_to_be_gone() {
+        let resource = Arc::new(Resource::namespaced("", "v1", "ConfigMap", "configmaps"));
+        let table = TableKey { cluster: ClusterName::new("main"), resource };
+        let key = ObjectKey { table, namespace: "shop".into(), name: "web".into() };
+        assert_eq!(fields(Some(answering(404)), &key).await, Ok(None));
+        for code in [403, 500, 503] {
+            let message = fields(Some(answering(code)), &key).await.unwrap_err();
+            assert!(message.starts_with("could not read configmaps/shop/web of cluster main: "), "{message}");
+        }
+        assert_eq!(fields(None, &key).await, Err("no cluster is called main".to_string()));
+    }
 }

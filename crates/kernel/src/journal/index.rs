@@ -46,6 +46,7 @@ impl Index {
             }
             // The last one counts: a clean end takes back what a block reserved too much.
             Record::Ids { next } | Record::Head { next, .. } => self.reserved = next.0,
+            Record::Lost { entries, .. } => segment.lost += entries,
             Record::Object(_) | Record::Finding { .. } => {}
         }
     }
@@ -183,6 +184,13 @@ impl Index {
 
     pub(super) fn bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.bytes).sum()
+    }
+
+    /// How many entries are known to be missing from what is kept.
+    pub(super) fn lost(&self) -> u64 {
+        let first = self.segments.front().map_or(0, |segment| segment.number);
+        let damaged = self.damage.iter().filter(|damage| damage.segment >= first && !damage.torn).count();
+        self.segments.iter().map(|segment| segment.lost).sum::<u64>() + damaged as u64
     }
 
     pub(super) fn sync(&self) -> Result<(), JournalError> {

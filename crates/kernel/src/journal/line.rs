@@ -24,6 +24,45 @@ impl std::fmt::Display for Damage {
     }
 }
 
+/// Where one file of a journal could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DamagedSegment {
+    /// The number of the segment.
+    pub segment: u64,
+    /// In how many places.
+    pub places: usize,
+    /// How many bytes in all.
+    pub bytes: u64,
+    /// Whether its end was never written whole, and nothing else is wrong.
+    pub torn: bool,
+}
+
+impl DamagedSegment {
+    /// Damages, by their files.
+    pub fn of(damages: &[Damage]) -> Vec<Self> {
+        let mut segments = std::collections::BTreeMap::<u64, Self>::new();
+        for damage in damages {
+            let new = || Self { segment: damage.segment, torn: true, ..Self::default() };
+            let segment = segments.entry(damage.segment).or_insert_with(new);
+            segment.places += 1;
+            segment.bytes += damage.bytes;
+            segment.torn &= damage.torn;
+        }
+        segments.into_values().collect()
+    }
+}
+
+impl std::fmt::Display for DamagedSegment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { segment, places, bytes, torn } = self;
+        match (torn, places) {
+            (true, _) => write!(f, "segment {segment} was not written to its end: {bytes} bytes are left out"),
+            (false, 1) => write!(f, "segment {segment} is damaged: {bytes} bytes are left out"),
+            (false, _) => write!(f, "segment {segment} is damaged in {places} places: {bytes} bytes are left out"),
+        }
+    }
+}
+
 /// Appends a line.
 pub(super) fn push(out: &mut Vec<u8>, json: &[u8]) {
     out.extend_from_slice(format!("{:08x} ", crc32fast::hash(json)).as_bytes());

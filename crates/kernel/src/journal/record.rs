@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::decision::{Cause, Decision, DecisionId, Outcome};
 use crate::moment::Moment;
 use crate::object::Object;
+use crate::place::Topology;
 use crate::plan::Act;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
@@ -30,6 +31,8 @@ pub(super) enum Record {
     Finding { at: Moment, finding: Finding },
     /// Numbers before this one may be taken.
     Ids { next: DecisionId },
+    /// So many entries could not be written before this one.
+    Lost { at: Moment, entries: u64 },
 }
 
 /// An object at one revision, as the journal keeps it.
@@ -76,6 +79,9 @@ pub(super) struct Stored {
     pub(super) masked: bool,
     #[serde(default)]
     pub(super) partial: bool,
+    /// Which clusters the places were; absent when all three were one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) topology: Option<Topology>,
 }
 
 /// A quiet run: like another but for its time.
@@ -110,7 +116,7 @@ impl Record {
         match self {
             Record::Decision(stored) => Some(stored.at),
             Record::Repeat(repeat) => Some(repeat.at),
-            Record::Finding { at, .. } => Some(*at),
+            Record::Finding { at, .. } | Record::Lost { at, .. } => Some(*at),
             Record::Head { .. } | Record::Object(_) | Record::Ids { .. } => None,
         }
     }

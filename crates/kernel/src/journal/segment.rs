@@ -1,8 +1,8 @@
 //! One segment: lines in a file or in memory, and where its records stand.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
 use crate::decision::DecisionId;
@@ -18,6 +18,8 @@ pub(super) struct Segment {
     pub(super) slots: Vec<Slot>,
     pub(super) first: Option<Moment>,
     pub(super) last: Option<Moment>,
+    /// How many entries could not be written before one of these.
+    pub(super) lost: u64,
     /// What need not be written again.
     pub(super) kept: HashSet<(ObjectKey, u64)>,
     store: Store,
@@ -46,7 +48,8 @@ pub(super) enum What {
 
 impl Segment {
     pub(super) fn new(number: u64, store: Store) -> Self {
-        Self { number, bytes: 0, slots: Vec::new(), first: None, last: None, kept: HashSet::new(), store }
+        let (slots, kept) = (Vec::new(), HashSet::new());
+        Self { number, bytes: 0, slots, first: None, last: None, lost: 0, kept, store }
     }
 
     /// Notes a record that stands at the end.
@@ -59,7 +62,7 @@ impl Segment {
                 self.kept.insert((kept.key.clone(), kept.revision));
                 What::Object
             }
-            Record::Head { .. } | Record::Ids { .. } => What::Other,
+            Record::Head { .. } | Record::Ids { .. } | Record::Lost { .. } => What::Other,
         };
         self.slots.push(Slot { offset, length, what });
         self.first = self.first.or(record.at());
@@ -97,10 +100,15 @@ impl Segment {
         }
     }
 
+    /// Brings it to the disk, under the name it was made with.
     pub(super) fn sync(&self) -> Result<(), JournalError> {
         match &self.store {
             Store::Memory(_) => Ok(()),
             Store::File { file, path } => {
+                let same = |other: &Metadata| file.metadata().is_ok_and(|own| own.ino() == other.ino());
+                if !std::fs::metadata(path).is_ok_and(|named| same(&named)) {
+                    return Err(JournalError::Removed(path.clone()));
+                }
                 file.sync_data().map_err(|source| JournalError::File { act: "sync", path: path.clone(), source })
             }
         }

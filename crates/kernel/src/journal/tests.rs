@@ -345,3 +345,47 @@ proptest! {
         prop_assert_eq!(Journal::read(dir.path()).unwrap().newest().collect::<Vec<_>>(), expected);
     }
 }
+
+#[test]
+fn what_was_lost_is_told_by_who_reads_the_journal_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
+    assert_eq!(journal.reach(), Reach { since: Some(NOW), lost: 0 });
+    journal.lost(2, NOW).unwrap();
+    drop(journal);
+    assert_eq!(Journal::read(dir.path()).unwrap().reach(), Reach { since: Some(NOW), lost: 2 });
+    let path = segments(dir.path()).remove(0);
+    let text = fs::read_to_string(&path).unwrap().replacen("\"causes\"", "\"cauzes\"", 1);
+    fs::write(&path, text).unwrap();
+    assert_eq!(Journal::read(dir.path()).unwrap().reach().lost, 3, "a damaged entry is lost too");
+}
+
+#[test]
+fn a_journal_that_is_removed_is_missed() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("journal");
+    let mut journal = Journal::open(&folder, Bounds::default()).unwrap();
+    journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
+    journal.sync().unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    journal.append(&decision(2, &[], vec![apply("web", "text")]), &[], NOW).unwrap();
+    assert!(matches!(journal.sync(), Err(JournalError::Removed(_))));
+    // Another file of the same name is another file.
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("00000001.seg"), "").unwrap();
+    assert!(matches!(journal.sync(), Err(JournalError::Removed(_))));
+}
+
+#[test]
+fn damage_is_told_once_for_each_file() {
+    let damage = |segment, offset, torn| Damage { segment, offset, bytes: 10, torn };
+    let damages = [damage(1, 0, false), damage(1, 20, false), damage(2, 0, false), damage(3, 9, true)];
+    let told: Vec<String> = DamagedSegment::of(&damages).iter().map(ToString::to_string).collect();
+    let expected = [
+        "segment 1 is damaged in 2 places: 20 bytes are left out",
+        "segment 2 is damaged: 10 bytes are left out",
+        "segment 3 was not written to its end: 10 bytes are left out",
+    ];
+    assert_eq!(told, expected);
+}

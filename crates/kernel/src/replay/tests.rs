@@ -9,7 +9,7 @@ use crate::decision::{Cause, Decision, Write, WriteResult};
 use crate::journal::Bounds;
 use crate::moment::Moment;
 use crate::operator::{Declaration, Declared, OperatorName, Outward, Reaching, Unit, UnitId, Units};
-use crate::place::ClusterName;
+use crate::place::{ClusterName, Place};
 use crate::plan::{Mutation, PatchForm, Plan};
 use crate::resource::{ObjectKey, Resource, Selection, TableKey};
 use crate::view::Outside;
@@ -29,7 +29,8 @@ impl Outward for Made {
     }
 
     fn declaration(&self) -> Declaration {
-        let kinds = BTreeSet::from([Declared::every(&CONFIG_MAPS), Declared::every(&SECRETS)]);
+        let workload = Declared::every(&CONFIG_MAPS).at(Place::UserWorkload);
+        let kinds = BTreeSet::from([Declared::every(&CONFIG_MAPS), Declared::every(&SECRETS), workload]);
         Declaration { inputs: kinds.clone(), outputs: kinds, service_account: None, units: Units::Whole }
     }
 
@@ -55,6 +56,10 @@ fn topology() -> Arc<Topology> {
     Arc::new(Topology::standalone(&ClusterName::new("main")))
 }
 
+fn of_several() -> Topology {
+    Topology::of(["main", "main", "edge"].map(ClusterName::new))
+}
+
 /// What is there.
 struct World(Vec<Object>);
 
@@ -78,16 +83,20 @@ impl crate::view::Picture for World {
 
 /// Decides on a world as the kernel does, and journals it.
 fn record(operator: &dyn Operator, world: &[Object]) -> Journal {
+    record_over(operator, world, &topology())
+}
+
+fn record_over(operator: &dyn Operator, world: &[Object], topology: &Arc<Topology>) -> Journal {
     let declaration = operator.declaration();
     let picture = Arc::new(World(world.to_vec()));
-    let view = View::new(picture.clone(), topology(), Arc::new(declaration.inputs.clone()), NOW);
+    let view = View::new(picture.clone(), topology.clone(), Arc::new(declaration.inputs.clone()), NOW);
     let unit = UnitId { operator: OperatorName::new("made"), unit: Unit::Whole };
     let outcome = match operator.decide(&Unit::Whole, &view) {
         Ok(plan) => {
             let judged = Arbiter::default().judge(Judging {
                 unit: &unit,
                 declaration: &declaration,
-                topology: &topology(),
+                topology,
                 decision: DecisionId(1),
                 plan: &plan,
                 reads: &view.reads(),
@@ -114,6 +123,7 @@ fn record(operator: &dyn Operator, world: &[Object]) -> Journal {
         outcome,
     };
     let mut journal = Journal::in_memory(Bounds::default());
+    journal.decided_over(topology);
     journal.append(&decision, world, NOW).unwrap();
     journal
 }
@@ -123,7 +133,7 @@ fn map(name: &str, data: Value) -> Mutation {
 }
 
 fn again(operator: Decide, journal: &Journal, live: &[Object]) -> Replayed {
-    replay(&Reaching(Made(operator)), &topology(), journal, DecisionId(1), live)
+    replay(&Reaching(Made(operator)), journal, DecisionId(1), live)
 }
 
 fn copies(view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
@@ -240,7 +250,7 @@ fn a_secret_that_was_written_is_compared_by_its_digest() {
 #[test]
 fn what_is_not_kept_is_gone() {
     let journal = record(&Reaching(Made(copies)), &input());
-    assert_eq!(replay(&Reaching(Made(copies)), &topology(), &journal, DecisionId(2), &[]), Replayed::Gone);
+    assert_eq!(replay(&Reaching(Made(copies)), &journal, DecisionId(2), &[]), Replayed::Gone);
 }
 
 #[test]
@@ -258,4 +268,18 @@ fn what_the_arbiter_made_of_a_plan_is_no_difference() {
     };
     let journal = record(&Reaching(Made(squashed)), &input());
     assert_eq!(again(squashed, &journal, &[]), Replayed::Same);
+}
+
+#[test]
+fn a_decision_over_several_clusters_is_replayed_over_them() {
+    let copies: Decide = |view, _| {
+        let here = view.get(&CONFIG_MAPS, "shop", "input")?.is_some();
+        let there = view.at(Place::UserWorkload).get(&CONFIG_MAPS, "shop", "input")?.is_some();
+        let mut plan = Plan::nothing();
+        plan.push(map("seen", json!({ "here": here, "there": there })).at(Place::UserWorkload));
+        Ok(plan)
+    };
+    let journal = record_over(&Reaching(Made(copies)), &input(), &Arc::new(of_several()));
+    assert_eq!(again(copies, &journal, &[]), Replayed::Same);
+    assert_eq!(journal.topology(DecisionId(1)), Some(of_several()));
 }

@@ -55,7 +55,9 @@ pub async fn run(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, 
         let end = task.connect().await.err().unwrap_or(End::Closed);
         tracing::debug!(table = %task.table.resource, cluster = %task.table.cluster, ?end, "watch ended");
         // A quiet kind has nothing to tell; that its connection lasted is as good.
-        let stood = task.heard || (began.elapsed() > task.pace.retry_max && !matches!(end, End::Lost(_)));
+        let life = task.pace.life_of(&task.table.resource);
+        let stood = began.elapsed() > task.pace.retry_max.min(life / 2) && !matches!(end, End::Lost(_));
+        let stood = task.heard || stood;
         failures = if stood { 0 } else { failures + 1 };
         let mut wait = task.pace.after(failures);
         let told = match end {
@@ -94,7 +96,7 @@ impl Task {
         if self.revision.is_none() && !self.streaming {
             self.list().await?;
         }
-        let life = self.pace.life.as_secs().max(1);
+        let life = self.pace.life_of(&self.table.resource).as_secs().max(1);
         let path = self.table.resource.path("");
         let query = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={life}");
         let from = match self.revision {

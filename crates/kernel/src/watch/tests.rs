@@ -9,7 +9,8 @@ use switchboard_cluster::Cluster;
 use switchboard_cluster::ambient::Ambient;
 use switchboard_cluster::store::{Bounds, Store};
 
-use super::Pace;
+use super::{CUSTOM_WATCH_LIFE, Pace, WATCH_LIFE};
+use crate::resource::Resource;
 
 #[tokio::test]
 async fn a_kind_is_listed_and_followed() {
@@ -156,4 +157,15 @@ fn waits_double_up_to_a_bound() {
     assert_eq!(pace.after(1), super::RETRY_MIN);
     assert_eq!(pace.after(2), super::RETRY_MIN * 2);
     assert_eq!(pace.after(u32::MAX), super::RETRY_MAX);
+}
+
+#[test]
+fn the_watch_of_a_kind_that_may_vanish_is_renewed_sooner() {
+    let (pace, in_group) = (Pace::default(), |group| Resource::namespaced(group, "v1", "Thing", "things"));
+    for group in ["", "apps", "batch", "rbac.authorization.k8s.io", "networking.k8s.io"] {
+        assert_eq!(pace.life_of(&in_group(group)), WATCH_LIFE, "{group}");
+    }
+    for group in ["example.com", "gateway.networking.k8s.io", "snapshot.storage.k8s.io"] {
+        assert_eq!(pace.life_of(&in_group(group)), CUSTOM_WATCH_LIFE, "{group}");
+    }
 }

@@ -3,13 +3,18 @@
 //! A write counts when it changes a field that the unit itself had set last, with the same inputs, and soon after: within
 //! [`LOOP_WINDOW`] and the time the unit was slowed by. So these are no loops: an object built up field by field, a value
 //! that others keep changing, a heartbeat that is written because time has passed.
+//!
+//! A slow loop gives itself away by going round: within [`FINDING_AGE`], a write also counts when it sets a field back to
+//! a value that the unit itself had set it to before, with the same inputs. Time that passes makes new values.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
+use super::FINDING_AGE;
 use crate::arbiter::changes::Change;
 use crate::arbiter::recent::Recent;
 use crate::decision::Write;
@@ -40,6 +45,8 @@ const MAX_OBJECTS: usize = 256;
 const MAX_REVISIONS: usize = 8;
 /// How many changed fields of an object are compared.
 const MAX_COMPARED: usize = 16;
+/// How many values of a field are remembered: a loop that goes through more looks like values that are always new.
+const MAX_VALUES: usize = 4;
 /// How many writes of one moment are told apart.
 const MAX_AT_ONCE: usize = 64;
 
@@ -55,15 +62,20 @@ struct Wrote {
     revisions: VecDeque<u64>,
     /// It deleted the object last.
     gone: bool,
+    /// What it applied last, and the revision that the object had then.
+    applied: Option<(Applied, u64)>,
     run: Run,
 }
+
+/// An apply, told apart by the hash of all that is sent.
+type Applied = [u8; 32];
 
 /// Writes of one object in a row, with the same inputs.
 #[derive(Debug, Default)]
 struct Run {
     fingerprint: u64,
-    /// The values it left in the fields it changed, by hash.
-    fields: BTreeMap<String, u64>,
+    /// The last values it left in the fields it changed, by hash; the newest last.
+    fields: BTreeMap<String, VecDeque<u64>>,
     writes: u32,
     at: Moment,
     /// What was written at that moment: a run of a unit writes an object and its status once each.
@@ -85,6 +97,19 @@ impl Loops {
     pub fn has_made(&self, unit: &UnitId, object: &ObjectKey, revision: Option<u64>) -> bool {
         let wrote = self.units.get(unit).and_then(|objects| objects.get(object));
         wrote.is_some_and(|wrote| revision.map_or(wrote.gone, |revision| wrote.revisions.contains(&revision)))
+    }
+
+    pub fn applied(&mut self, unit: &UnitId, write: &Write, revision: u64) {
+        if let Some(applied) = applied(write) {
+            self.touch(unit, &write.object).applied = Some((applied, revision));
+        }
+    }
+
+    /// Whether the same was applied last by the unit, and left the object at that revision.
+    pub fn has_applied(&self, unit: &UnitId, write: &Write, revision: u64) -> bool {
+        let wrote = self.units.get(unit).and_then(|objects| objects.get(&write.object));
+        let last = wrote.and_then(|wrote| wrote.applied.as_ref()).filter(|(_, left)| *left == revision);
+        last.is_some_and(|(last, _)| applied(write).as_ref() == Some(last))
     }
 
     pub fn written(
@@ -160,9 +185,10 @@ impl Run {
         part: (Arc<str>, Option<String>),
         fingerprint: u64,
     ) -> Option<String> {
-        if self.fingerprint != fingerprint || !self.goes_on(now) {
+        if self.fingerprint != fingerprint || now.since(self.at) > FINDING_AGE {
             *self = Self { fingerprint, ..Self::default() };
         }
+        let soon = self.goes_on(now);
         if self.at != now || self.at_once.contains(&part) {
             self.at_once.clear();
         }
@@ -173,23 +199,40 @@ impl Run {
         self.at = now;
         // One more of a generated name comes from nothing each time.
         let own = |change: &&Change| {
-            self.fields
-                .get(&change.field)
-                .is_some_and(|left| *left == change.before || generated && change.field == ".")
+            self.fields.get(&change.field).is_some_and(|left| {
+                let last = left.back() == Some(&change.before) || generated && change.field == ".";
+                last && (soon || !generated && left.contains(&change.after))
+            })
         };
         let again = changes.iter().find(own).map(|change| change.field.clone());
-        for change in changes.iter().take(MAX_COMPARED) {
-            if self.fields.len() < MAX_COMPARED || self.fields.contains_key(&change.field) {
-                self.fields.insert(change.field.clone(), change.after);
-            }
-        }
+        changes.iter().take(MAX_COMPARED).for_each(|change| self.leave(change));
         match again {
             _ if self.writes == 0 => self.writes = 1,
             Some(_) if !same_run => self.writes = self.writes.saturating_add(1),
+            // What it did long ago has nothing to do with what it does now.
+            None if !soon && !same_run => self.writes = 1,
             _ => {}
         }
         again
     }
+
+    fn leave(&mut self, change: &Change) {
+        if self.fields.len() >= MAX_COMPARED && !self.fields.contains_key(&change.field) {
+            return;
+        }
+        let left = self.fields.entry(change.field.clone()).or_insert_with(|| VecDeque::from([change.before]));
+        left.push_back(change.after);
+        if left.len() > MAX_VALUES {
+            left.pop_front();
+        }
+    }
+}
+
+fn applied(write: &Write) -> Option<Applied> {
+    let Act::Apply { body, force } = &write.mutation.act else { return None };
+    let (manager, part) = (&write.mutation.field_manager, &write.mutation.subresource);
+    let sent = format!("{manager:?} {part:?} {force} {body}");
+    digest(&SHA256, sent.as_bytes()).as_ref().try_into().ok()
 }
 
 /// What stands for all objects of one `generateName`: each has another name, but making one more is doing the same again.

@@ -378,3 +378,36 @@ fn findings_are_bounded() {
     let first = |finding: &Finding| matches!(finding, Finding::Fight { object, .. } if *object.name == *"object-0");
     assert!(!kept.iter().any(first), "the oldest goes");
 }
+
+#[test]
+fn a_slow_loop_is_found_when_it_goes_round() {
+    let mut scene = Scene::new();
+    let values = ["1", "0"].into_iter().cycle().take(6);
+    let (writes, finding) = first(values.map(|value| scene.later(LOOP_WINDOW * 12).sets("plugs", "a", value)));
+    assert_eq!((writes, loops(&finding)), (5, (".data.a", 4)));
+    assert_eq!(scene.arbiter.slowed(&unit("plugs"), scene.now), Some(SLOW_FIRST));
+}
+
+#[test]
+fn one_who_makes_and_deletes_the_same_object_loops_however_slowly() {
+    let mut scene = Scene::new();
+    let object = scene.object.clone();
+    let turns = [None, object].into_iter().cycle().take(6);
+    let (writes, finding) = first(turns.map(|after| scene.later(LOOP_WINDOW * 12).becomes("plugs", after)));
+    assert_eq!((writes, loops(&finding)), (5, (".", 4)));
+}
+
+#[test]
+fn what_is_always_new_or_comes_round_after_a_long_time_is_no_slow_loop() {
+    let mut scene = Scene::new();
+    for beat in 0..20 {
+        assert_eq!(scene.later(LOOP_WINDOW * 12).sets("plugs", "a", &beat.to_string()), [], "a heartbeat");
+    }
+    for turn in 0..20 {
+        assert_eq!(scene.later(FINDING_AGE).sets("plugs", "b", ["1", "0"][turn % 2]), [], "day and night");
+    }
+    for turn in 0..20 {
+        scene.input += 1;
+        assert_eq!(scene.later(LOOP_WINDOW * 12).sets("plugs", "b", ["1", "0"][turn % 2]), [], "its inputs change");
+    }
+}

@@ -31,7 +31,12 @@ impl fmt::Display for Why {
         words::column(&mut out, "found", found);
         words::column(&mut out, "awaited", awaited);
         match &self.written {
-            Some(written) => self.course(written, &mut out),
+            Some(written) => {
+                self.course(written, &mut out);
+                if self.lost > 0 {
+                    words::column(&mut out, "journal", &[format!("{}: it may not tell the last write", self.reach())]);
+                }
+            }
             None => words::column(&mut out, "journal", &[self.reach()]),
         }
         words::column(&mut out, "found", more_found);
@@ -55,7 +60,7 @@ impl Why {
                 format!("was last {verb} by {manager}, which is no operator here; before that {by}")
             }
             (None, _) if deleted && self.field.is_none() => format!("was deleted {by}"),
-            (None, Some(false)) => format!("is not there now, or cannot be read; it was last {verb} {by}"),
+            (None, Some(false)) => format!("is not there now; it was last {verb} {by}"),
             (None, _) => format!("was last {verb} {by}"),
         }
     }
@@ -64,13 +69,18 @@ impl Why {
         match self.managers.first() {
             Some(manager) => {
                 let time = manager.time.as_ref().map(|time| format!(", at {time}")).unwrap_or_default();
-                format!("was written by no operator here; `{}` wrote it last{time}", manager.name)
+                format!("was written by no operator here{}; `{}` wrote it last{time}", self.gap(), manager.name)
             }
             None if self.there == Some(false) => {
-                "is not there now, or cannot be read; it was written by no operator here".to_string()
+                format!("is not there now; it was written by no operator here{}", self.gap())
             }
-            None => "was written by no operator here".to_string(),
+            None => format!("was written by no operator here{}", self.gap()),
         }
+    }
+
+    /// What is not told says nothing when some of what happened was not kept.
+    fn gap(&self) -> &'static str {
+        if self.lost > 0 { " that the journal knows of, and it has a gap" } else { "" }
     }
 
     fn awaits(&self) -> Vec<String> {
@@ -97,8 +107,18 @@ impl Why {
 
     fn reach(&self) -> String {
         match self.since {
-            Some(since) => format!("reaches back to {since}, {} ago", times::span(self.now.since(since))),
-            None => "is empty".to_string(),
+            Some(since) => {
+                format!("reaches back to {since}, {} ago{}", times::span(self.now.since(since)), self.missing())
+            }
+            None => format!("is empty{}", self.missing()),
+        }
+    }
+
+    fn missing(&self) -> String {
+        match self.lost {
+            0 => String::new(),
+            1 => "; 1 entry is lost".to_string(),
+            lost => format!("; {lost} entries are lost"),
         }
     }
 }

@@ -101,7 +101,7 @@ impl Fixture {
         let short = Duration::from_millis(5);
         let (retry_min, retry_max, unserved_retry) = (short, short * 4, short * 4);
         let (silence, life) = (Duration::from_secs(30), Duration::from_secs(60));
-        let pace = Pace { retry_min, retry_max, unserved_retry, silence, life };
+        let pace = Pace { retry_min, retry_max, unserved_retry, silence, life, custom_life: life };
         let table = TableKey { cluster: ClusterName::new("home"), resource: Arc::new(CONFIG_MAPS) };
         let (cache, sender) = (Cache::default(), Some(sender));
         let (running, lists_begun, lost) = (None, 0, Vec::new());

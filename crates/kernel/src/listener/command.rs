@@ -1,0 +1,73 @@
+//! What the command line of the same user asks a running kernel to do, and asks of it.
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{json_of, problem};
+use crate::host::{Handle, Stopped};
+use crate::operator::{OperatorName, Unit, UnitId};
+use crate::resource::ObjectKey;
+
+/// How long the body of a command may be.
+const MAX_COMMAND_BYTES: usize = 64 * 1024;
+
+/// Which operator, and which of its units.
+#[derive(Deserialize)]
+struct Whom {
+    operator: OperatorName,
+    unit: Option<Unit>,
+}
+
+/// Answers a `POST` below `/api/v1/`.
+pub(super) async fn command(path: &str, request: Request<Incoming>, handle: &Handle) -> Response<Full<Bytes>> {
+    let bytes = match Limited::new(request.into_body(), MAX_COMMAND_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => return problem(StatusCode::BAD_REQUEST, "the body could not be read"),
+    };
+    let done = match path {
+        "/api/v1/fields" => match serde_json::from_slice(&bytes) {
+            Ok(key) => fields(handle, key).await,
+            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body names no object")),
+        },
+        "/api/v1/pause" | "/api/v1/resume" | "/api/v1/wake" | "/api/v1/unit" => match serde_json::from_slice(&bytes) {
+            Ok(whom) => of_operator(path, whom, handle).await,
+            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body names no operator")),
+        },
+        _ => Ok(problem(StatusCode::NOT_FOUND, "there is nothing here")),
+    };
+    done.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
+}
+
+async fn fields(handle: &Handle, key: ObjectKey) -> Result<Response<Full<Bytes>>, Stopped> {
+    Ok(match handle.managed_fields(key).await? {
+        Ok(fields) => json_of(&fields),
+        Err(message) => problem(StatusCode::BAD_GATEWAY, &message),
+    })
+}
+
+async fn of_operator(path: &str, whom: Whom, handle: &Handle) -> Result<Response<Full<Bytes>>, Stopped> {
+    let Whom { operator, unit } = whom;
+    let nobody = || problem(StatusCode::NOT_FOUND, &format!("no operator {operator} is hosted"));
+    let no_unit = |unit: &Unit| problem(StatusCode::NOT_FOUND, &format!("{operator} has no unit {unit}"));
+    Ok(match (path, unit) {
+        ("/api/v1/wake", unit) => match (handle.wake(operator.clone(), unit.clone()).await?, unit) {
+            (None, _) => nobody(),
+            (Some(0), Some(unit)) => no_unit(&unit),
+            (Some(woken), _) => json_of(&json!({"woken": woken})),
+        },
+        ("/api/v1/unit", Some(unit)) => {
+            let found = handle.unit(UnitId { operator: operator.clone(), unit: unit.clone() }).await?;
+            found.map_or_else(|| no_unit(&unit), |found| json_of(&found))
+        }
+        ("/api/v1/unit", None) => problem(StatusCode::BAD_REQUEST, "the body names no unit"),
+        (path, _) => {
+            let paused = path == "/api/v1/pause";
+            let known = handle.pause(operator.clone(), paused).await?;
+            if known { json_of(&json!({"paused": paused})) } else { nobody() }
+        }
+    })
+}
