@@ -30,3 +30,10 @@ fn the_same_fault_gives_the_same_report() {
     let (first, second) = (some().threads(1).run(), some().threads(2).run());
     assert_eq!((first.runs, first.failures), (second.runs, second.failures));
 }
+
+#[test]
+fn a_small_operator_with_its_test_is_under_120_lines() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/greeter/src/lib.rs");
+    let lines = std::fs::read_to_string(file).unwrap().lines().count();
+    assert!(lines < 120, "{lines} lines");
+}
