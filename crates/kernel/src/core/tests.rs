@@ -406,7 +406,7 @@ fn what_is_counted_in_a_reason_does_not_make_it_new() {
     let waits = move |_: &Unit, view: &View| {
         view.get(&CONFIG_MAPS, "shop", "web")?;
         let left = 3 - count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(if left > 0 { Plan::nothing().waiting(&format!("{left} pods")) } else { Plan::nothing().waiting("a pod") })
+        Ok(if left > 0 { Plan::nothing().waiting(format!("{left} pods")) } else { Plan::nothing().waiting("a pod") })
     };
     let mut core = kernel([puppet("a", waits)], &Limits::none());
     let run = first_run(&mut core);
