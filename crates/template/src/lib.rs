@@ -23,6 +23,7 @@ mod options;
 mod parse;
 pub mod rune;
 mod set;
+pub mod sprig;
 mod stack;
 mod value;
 

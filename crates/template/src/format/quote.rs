@@ -23,7 +23,7 @@ pub(super) fn quote_rune(c: char, ascii: bool) -> String {
 }
 
 /// Go's `strconv.CanBackquote`: one line, no backquote, no control character but the tab.
-pub(super) fn can_backquote(text: &[u8]) -> bool {
+pub(crate) fn can_backquote(text: &[u8]) -> bool {
     std::str::from_utf8(text)
         .is_ok_and(|text| text.chars().all(|c| !matches!(c, '\u{feff}' | '`' | '\u{7f}') && (c >= ' ' || c == '\t')))
 }

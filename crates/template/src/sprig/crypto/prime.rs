@@ -1,0 +1,66 @@
+//! Random primes.
+
+use num_bigint::BigUint;
+use num_traits::One;
+
+use crate::sprig::ambient::Entropy;
+
+/// Rounds of Miller-Rabin; Go's `rsa` and `dsa` use as many or fewer.
+const ROUNDS: usize = 32;
+/// Small primes that sort most candidates out.
+const SIEVE_LIMIT: u32 = 2_000;
+
+/// Random bytes as a number.
+pub(super) fn random(bits: usize, entropy: &dyn Entropy) -> BigUint {
+    let mut bytes = vec![0; bits.div_ceil(8)];
+    entropy.fill(&mut bytes);
+    let spare = bytes.len() * 8 - bits;
+    if let Some(first) = bytes.first_mut() {
+        *first &= 0xff >> spare;
+    }
+    BigUint::from_bytes_be(&bytes)
+}
+
+/// A random prime of so many bits, its two highest set, so that a product of two has twice as many.
+pub(super) fn random_prime(bits: usize, entropy: &dyn Entropy) -> BigUint {
+    let top = BigUint::from(3u8) << (bits - 2);
+    loop {
+        let candidate = random(bits, entropy) | &top | BigUint::one();
+        if is_prime(&candidate, entropy) {
+            return candidate;
+        }
+    }
+}
+
+fn small_primes() -> impl Iterator<Item = u32> {
+    (3..SIEVE_LIMIT).filter(|n| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0))
+}
+
+/// Whether an odd number is prime, but for a chance nobody meets.
+pub(super) fn is_prime(number: &BigUint, entropy: &dyn Entropy) -> bool {
+    for prime in small_primes() {
+        if (number % prime) == BigUint::ZERO {
+            return *number == BigUint::from(prime);
+        }
+    }
+    let one = BigUint::one();
+    let below = number - &one;
+    let twos = below.trailing_zeros().unwrap_or(0);
+    let odd = &below >> twos;
+    let bits = number.bits() as usize;
+    'rounds: for _ in 0..ROUNDS {
+        let base = random(bits - 1, entropy) + 2u8;
+        let mut x = base.modpow(&odd, number);
+        if x == one || x == below {
+            continue;
+        }
+        for _ in 1..twos {
+            x = &x * &x % number;
+            if x == below {
+                continue 'rounds;
+            }
+        }
+        return false;
+    }
+    true
+}

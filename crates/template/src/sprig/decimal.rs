@@ -1,0 +1,89 @@
+//! Decimals for `addf` and its kin: shopspring/decimal, as far as they use it.
+
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+
+/// Digits behind the point that a division gives.
+const DIVISION_DIGITS: i64 = 16;
+/// Most digits a product may grow to; Go would go on until memory is full.
+const MAX_DIGITS: i64 = 100_000;
+
+/// `value × 10^exponent`.
+#[derive(Debug, Clone)]
+pub struct Decimal {
+    value: BigInt,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// The shortest decimal that is this float; an error in the words of the panic it is in Go.
+    pub fn from_float(number: f64) -> Result<Decimal, String> {
+        if !number.is_finite() {
+            let shown = if number.is_nan() {
+                "NaN"
+            } else if number > 0.0 {
+                "+Inf"
+            } else {
+                "-Inf"
+            };
+            return Err(format!("Cannot create a Decimal from {shown}"));
+        }
+        let text = format!("{number:e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        let fraction = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
+        let value = digits.replace('.', "").parse().unwrap_or_default();
+        Ok(Decimal { value, exponent: power.parse::<i64>().unwrap_or(0) - fraction })
+    }
+
+    /// The nearest float.
+    pub fn to_float(&self) -> f64 {
+        format!("{}e{}", self.value, self.exponent).parse().unwrap_or(f64::NAN)
+    }
+
+    fn at(&self, exponent: i64) -> BigInt {
+        &self.value * power_of_ten(self.exponent - exponent)
+    }
+
+    /// Sum.
+    pub fn add(&self, other: &Decimal) -> Result<Decimal, String> {
+        let exponent = self.exponent.min(other.exponent);
+        Ok(Decimal { value: self.at(exponent) + other.at(exponent), exponent })
+    }
+
+    /// Difference.
+    pub fn sub(&self, other: &Decimal) -> Result<Decimal, String> {
+        let exponent = self.exponent.min(other.exponent);
+        Ok(Decimal { value: self.at(exponent) - other.at(exponent), exponent })
+    }
+
+    /// Product.
+    pub fn mul(&self, other: &Decimal) -> Result<Decimal, String> {
+        let exponent = self.exponent + other.exponent;
+        if exponent.abs() > MAX_DIGITS {
+            return Err(format!("exponent {exponent} overflows an int32!"));
+        }
+        Ok(Decimal { value: &self.value * &other.value, exponent })
+    }
+
+    /// Quotient, rounded half away from zero.
+    pub fn div(&self, other: &Decimal) -> Result<Decimal, String> {
+        if other.value.is_zero() {
+            return Err("decimal division by 0".to_string());
+        }
+        let shift = self.exponent - other.exponent + DIVISION_DIGITS;
+        let (above, below) = if shift < 0 {
+            (self.value.clone(), &other.value * power_of_ten(-shift))
+        } else {
+            (&self.value * power_of_ten(shift), other.value.clone())
+        };
+        let (mut quotient, rest) = (&above / &below, &above % &below);
+        if rest.abs() * 2 >= below.abs() {
+            quotient += if self.value.is_negative() == other.value.is_negative() { 1 } else { -1 };
+        }
+        Ok(Decimal { value: quotient, exponent: -DIVISION_DIGITS })
+    }
+}
+
+fn power_of_ten(exponent: i64) -> BigInt {
+    BigInt::from(10).pow(u32::try_from(exponent).unwrap_or(0))
+}

@@ -1,0 +1,218 @@
+//! Go's `regexp`: its syntax and error texts, its way of finding all matches, its `$1` templates.
+//!
+//! The expression is parsed by Go's rules and written anew in the words of the `regex` crate, which matches by the same
+//! rule (leftmost-first) in the same linear time.
+
+mod class;
+mod token;
+mod translate;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+use super::runes;
+
+/// How many compiled expressions a thread keeps.
+const MAX_CACHED: usize = 128;
+/// Largest compiled expression; Go's limit is of this order.
+const MAX_COMPILED_BYTES: usize = 128 << 20;
+
+/// A compiled expression.
+#[derive(Debug)]
+pub struct Regexp {
+    regex: Regex,
+    /// Names of the groups; none for those without.
+    names: Vec<Option<String>>,
+}
+
+thread_local! {
+    static CACHE: RefCell<HashMap<Vec<u8>, Rc<Regexp>>> = RefCell::default();
+}
+
+/// Go's `regexp.Compile`, with the text of its error. Kept, since templates use the same few over and over.
+pub fn compile(pattern: &[u8]) -> Result<Rc<Regexp>, String> {
+    if let Some(known) = CACHE.with_borrow(|cache| cache.get(pattern).cloned()) {
+        return Ok(known);
+    }
+    let made = Rc::new(Regexp::new(pattern)?);
+    CACHE.with_borrow_mut(|cache| {
+        if cache.len() >= MAX_CACHED {
+            cache.clear();
+        }
+        cache.insert(pattern.to_vec(), Rc::clone(&made));
+    });
+    Ok(made)
+}
+
+/// Go's `regexp.QuoteMeta`.
+pub fn quote_meta(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() * 2);
+    for byte in text {
+        if b"\\.+*?()|[]{}^$".contains(byte) {
+            out.push(b'\\');
+        }
+        out.push(*byte);
+    }
+    out
+}
+
+impl Regexp {
+    fn new(pattern: &[u8]) -> Result<Regexp, String> {
+        let translated = translate::translate(pattern)?;
+        let built = RegexBuilder::new(&translated.text)
+            .size_limit(MAX_COMPILED_BYTES)
+            .nest_limit(translate::MAX_NESTING * 8)
+            .build();
+        let shown = String::from_utf8_lossy(pattern);
+        let regex = built.map_err(|_| format!("error parsing regexp: expression too large: `{shown}`"))?;
+        Ok(Regexp { regex, names: translated.names })
+    }
+
+    /// Whether it matches anywhere.
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        self.regex.is_match(text)
+    }
+
+    /// The leftmost match.
+    pub fn find<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
+        self.regex.find(text).map(|found| found.as_bytes())
+    }
+
+    /// At most `limit` matches, all if it is negative: start and end. An empty one right behind another does not count.
+    fn all(&self, text: &[u8], limit: i64) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        let (mut at, mut last_end) = (0, None);
+        while at <= text.len() && (limit < 0 || (found.len() as i64) < limit) {
+            let Some(next) = self.regex.find_at(text, at) else { break };
+            let (start, end) = (next.start(), next.end());
+            let accepted = start != end || Some(end) != last_end;
+            at = if end > at { end } else { at + step(&text[at..]) };
+            if accepted {
+                found.push((start, end));
+            }
+            last_end = Some(end);
+        }
+        found
+    }
+
+    /// Go's `FindAllString`; none where Go's answer is nil.
+    pub fn find_all<'t>(&self, text: &'t [u8], limit: i64) -> Option<Vec<&'t [u8]>> {
+        let found: Vec<_> = self.all(text, limit).into_iter().map(|(start, end)| &text[start..end]).collect();
+        Some(found).filter(|found| !found.is_empty())
+    }
+
+    /// Go's `Split`; none where Go's answer is nil.
+    pub fn split<'t>(&self, text: &'t [u8], limit: i64, pattern_is_empty: bool) -> Option<Vec<&'t [u8]>> {
+        if limit == 0 {
+            return None;
+        }
+        if !pattern_is_empty && text.is_empty() {
+            return Some(vec![text]);
+        }
+        let mut parts = Vec::new();
+        let (mut begin, mut end) = (0, 0);
+        for (start, stop) in self.all(text, limit) {
+            if limit > 0 && parts.len() as i64 == limit - 1 {
+                break;
+            }
+            end = start;
+            if stop != 0 {
+                parts.push(&text[begin..end]);
+            }
+            begin = stop;
+        }
+        if end != text.len() {
+            parts.push(&text[begin..]);
+        }
+        Some(parts)
+    }
+
+    /// Go's `ReplaceAllString`.
+    pub fn replace_all(&self, text: &[u8], template: &[u8]) -> Vec<u8> {
+        self.replace(text, |out, captures| self.expand(out, template, captures))
+    }
+
+    /// Go's `ReplaceAllLiteralString`.
+    pub fn replace_all_literal(&self, text: &[u8], replacement: &[u8]) -> Vec<u8> {
+        self.replace(text, |out, _| out.extend_from_slice(replacement))
+    }
+
+    fn replace(&self, text: &[u8], mut write: impl FnMut(&mut Vec<u8>, &Captures<'_>)) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len());
+        let (mut at, mut last_end) = (0, 0);
+        while at <= text.len() {
+            let Some(captures) = self.regex.captures_at(text, at) else { break };
+            let Some(found) = captures.get(0) else { break };
+            out.extend_from_slice(&text[last_end..found.start()]);
+            if found.end() > last_end || found.start() == 0 {
+                write(&mut out, &captures);
+            }
+            last_end = found.end();
+            at = if at + step(&text[at..]) > found.end() { at + step(&text[at..]) } else { found.end() };
+        }
+        out.extend_from_slice(text.get(last_end..).unwrap_or_default());
+        out
+    }
+
+    /// Go's `Expand`: `$1`, `$name`, `${1}`, `$$`.
+    fn expand(&self, out: &mut Vec<u8>, template: &[u8], captures: &Captures<'_>) {
+        let mut rest = template;
+        while let Some(dollar) = rest.iter().position(|b| *b == b'$') {
+            out.extend_from_slice(&rest[..dollar]);
+            rest = &rest[dollar + 1..];
+            if let Some(tail) = rest.strip_prefix(b"$") {
+                out.push(b'$');
+                rest = tail;
+                continue;
+            }
+            let Some((name, tail)) = reference(rest) else {
+                out.push(b'$');
+                continue;
+            };
+            rest = tail;
+            if let Some(group) = self.group(name, captures) {
+                out.extend_from_slice(group);
+            }
+        }
+        out.extend_from_slice(rest);
+    }
+
+    /// A number counts as one only without a leading zero; a name may belong to several groups, the first that took part wins.
+    fn group<'t>(&self, name: &str, captures: &Captures<'t>) -> Option<&'t [u8]> {
+        if name.bytes().all(|b| b.is_ascii_digit()) && (name.len() == 1 || !name.starts_with('0')) {
+            let number = name.parse::<usize>().ok().filter(|n| *n < 100_000_000)?;
+            return captures.get(number).map(|m| m.as_bytes());
+        }
+        let mut named = self.names.iter().enumerate().filter(|(_, n)| n.as_deref() == Some(name));
+        named.find_map(|(index, _)| captures.get(index + 1)).map(|m| m.as_bytes())
+    }
+}
+
+/// Length of the rune here; one past the end.
+fn step(text: &[u8]) -> usize {
+    runes::first(text).map_or(1, |(_, length)| length)
+}
+
+/// The name behind a `$`, in braces or not, and what follows.
+fn reference(rest: &[u8]) -> Option<(&str, &[u8])> {
+    let (braced, body) = match rest.strip_prefix(b"{") {
+        Some(body) => (true, body),
+        None => (false, rest),
+    };
+    let mut end = 0;
+    for (at, rune, length) in runes::indexed(body) {
+        if !(rune == '_' || runes::is_letter(rune) || runes::is_digit(rune)) {
+            break;
+        }
+        end = at + length;
+    }
+    let name = std::str::from_utf8(&body[..end]).ok().filter(|name| !name.is_empty())?;
+    let tail = if braced { body[end..].strip_prefix(b"}")? } else { &body[end..] };
+    Some((name, tail))
+}
+
+#[cfg(test)]
+mod tests;

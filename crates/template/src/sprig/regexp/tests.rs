@@ -1,0 +1,29 @@
+#![allow(clippy::unwrap_used)]
+
+use super::compile;
+
+#[test]
+fn flags_end_with_their_group() {
+    let regexp = compile(b"(?i:a)b(?s)c.d").unwrap();
+    assert!(regexp.is_match(b"Abc\nd"));
+    assert!(!regexp.is_match(b"AbC\nd"));
+    assert!(!regexp.is_match(b"ABc\nd"));
+}
+
+#[test]
+fn a_repetition_behind_flags_repeats_what_was_before_them() {
+    let regexp = compile(b"^a{2}(?i)?$").unwrap();
+    assert!(regexp.is_match(b"aa") && regexp.is_match(b"") && !regexp.is_match(b"a"));
+}
+
+#[test]
+fn expressions_that_would_be_huge_are_refused() {
+    assert!(compile(b"((a{100}){10}){2}").unwrap_err().contains("invalid repeat count"));
+    assert!(compile("(".repeat(2000).as_bytes()).unwrap_err().contains("nests too deeply"));
+}
+
+#[test]
+fn groups_of_one_name_may_be_many() {
+    let regexp = compile(b"(?P<x>a)|(?P<x>b)").unwrap();
+    assert_eq!(regexp.replace_all(b"ab", b"<$x>"), b"<a><b>");
+}

@@ -1,0 +1,30 @@
+#![allow(clippy::unwrap_used)]
+
+use super::{Constraints, FirstConstraints, Generation, Version};
+
+fn third(text: &str) -> Version {
+    Version::parse(text, Generation::Third).unwrap()
+}
+
+#[test]
+fn prereleases_are_ordered_by_their_parts() {
+    let ordered = ["1.0.0-1", "1.0.0-2", "1.0.0-10", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta", "1.0.0"];
+    for pair in ordered.windows(2) {
+        assert!(third(pair[0]).compare(&third(pair[1])).is_lt(), "{pair:?}");
+    }
+}
+
+#[test]
+fn a_group_asks_for_prereleases_as_a_whole_in_the_third_generation_only() {
+    let version = "1.5.0-rc.1";
+    assert!(Constraints::parse(">=1.0.0-0 <2").unwrap().check(&third(version)));
+    assert!(!Constraints::parse(">=1.0.0 <2").unwrap().check(&third(version)));
+    let first = Version::parse(version, Generation::First).unwrap();
+    assert!(!FirstConstraints::parse(">=1.0.0-0, <2").unwrap().check(&first));
+}
+
+#[test]
+fn what_is_no_constraint_is_refused_in_gos_words() {
+    assert_eq!(Constraints::parse("nope").unwrap_err().to_string(), r#"improper constraint: "nope""#);
+    assert_eq!(FirstConstraints::parse("nope").unwrap_err().to_string(), "improper constraint: nope");
+}

@@ -1,0 +1,45 @@
+//! Defaults, conditions and JSON.
+
+use super::{Answer, Table, bytes, sig};
+use crate::error::Error;
+use crate::sprig::json;
+use crate::value::{Kind, Value};
+
+pub(super) fn add(table: &mut Table) {
+    table.add(&["default"], sig!(ANY; ... ANY => ANY), |_, args| {
+        let given = args.get(1).filter(|given| !is_empty(given));
+        Ok(given.unwrap_or(&args[0]).clone())
+    });
+    table.add(&["empty"], sig!(ANY => BOOL), |_, args| Ok(Value::Bool(is_empty(&args[0]))));
+    table.add(&["coalesce"], sig!(... ANY => ANY), |_, args| {
+        Ok(args.iter().find(|value| !is_empty(value)).cloned().unwrap_or_default())
+    });
+    table.add_v3(&["all"], sig!(... ANY => BOOL), |_, args| Ok(Value::Bool(!args.iter().any(is_empty))));
+    table.add_v3(&["any"], sig!(... ANY => BOOL), |_, args| Ok(Value::Bool(!args.iter().all(is_empty))));
+    table.add(&["ternary"], sig!(ANY, ANY, BOOL => ANY), |_, args| {
+        Ok(args[usize::from(args[2].as_bool() != Some(true))].clone())
+    });
+    add_json(table);
+}
+
+/// Sprig's `empty`: the zero value of its type. A pointer, a function or a struct is not.
+pub(in crate::sprig) fn is_empty(value: &Value) -> bool {
+    match value.kind() {
+        Kind::Invalid => true,
+        Kind::Struct | Kind::Pointer | Kind::Func => false,
+        _ => !value.is_true(),
+    }
+}
+
+fn add_json(table: &mut Table) {
+    let text = |written: Result<Vec<u8>, String>| -> Answer { Ok(Value::string(written.unwrap_or_default())) };
+    let must = |written: Result<Vec<u8>, String>| -> Answer { Ok(Value::string(written.map_err(Error::call)?)) };
+    table.add(&["toJson"], sig!(ANY => STRING), move |_, args| text(json::write(&args[0], true)));
+    table.add(&["toPrettyJson"], sig!(ANY => STRING), move |_, args| text(json::write_pretty(&args[0])));
+    table.add_v3(&["toRawJson"], sig!(ANY => STRING), move |_, args| must(json::write(&args[0], false)));
+    table.add_v3(&["mustToJson"], sig!(ANY => STRING), move |_, args| must(json::write(&args[0], true)));
+    table.add_v3(&["mustToPrettyJson"], sig!(ANY => STRING), move |_, args| must(json::write_pretty(&args[0])));
+    table.add_v3(&["mustToRawJson"], sig!(ANY => STRING), move |_, args| must(json::write(&args[0], false)));
+    table.add_v3(&["fromJson"], sig!(STRING => ANY), |_, args| Ok(json::read(bytes(args, 0)).unwrap_or_default()));
+    table.add_v3(&["mustFromJson"], sig!(STRING => ANY), |_, args| json::read(bytes(args, 0)).map_err(Error::call));
+}

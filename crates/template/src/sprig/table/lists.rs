@@ -1,0 +1,156 @@
+//! Lists. The functions whose names begin with `must` differ in Go in how they fail, not in what they say.
+
+use super::structure::deep_equal;
+use super::{Answer, Table, int, nil_dereference, sig};
+use crate::error::Error;
+use crate::sprig::Sprig;
+use crate::sprig::cast::{to_int, truncate};
+use crate::sprig::table::defaults::is_empty;
+use crate::value::{List, Type, Value};
+use std::rc::Rc;
+
+pub(super) fn add(table: &mut Table) {
+    table.add(&["list", "tuple"], sig!(... ANY => LIST), |_, args| Ok(Value::list(args.to_vec())));
+    add_growing(table);
+    add_ends(table);
+    add_filters(table);
+    add_cuts(table);
+}
+
+/// A function and its must-form, which sprig v2 does not have.
+fn pair(
+    table: &mut Table,
+    names: &[&str],
+    musts: &[&str],
+    signature: &'static crate::function::Signature,
+    body: impl Fn(&[Value]) -> Answer + Clone + Send + Sync + 'static,
+) {
+    let must = body.clone();
+    table.add(names, signature, move |_, args| body(args));
+    table.add_v3(musts, signature, move |_, args| must(args));
+}
+
+/// The elements of a list, or Go's complaint about what is none.
+fn elements(value: &Value, complaint: &str) -> Result<Vec<Value>, Error> {
+    if matches!(value, Value::Nil) {
+        return Err(nil_dereference());
+    }
+    value.elements().ok_or_else(|| Error::call(format!("{complaint} {}", value.kind().name())))
+}
+
+fn nil_list() -> Value {
+    Value::List(Type::LIST, Rc::new(List::nil()))
+}
+
+fn add_growing(table: &mut Table) {
+    pair(table, &["append", "push"], &["mustAppend", "mustPush"], sig!(ANY, ANY => LIST), |args| {
+        let mut list = elements(&args[0], "Cannot push on type")?;
+        list.push(args[1].clone());
+        Ok(Value::list(list))
+    });
+    pair(table, &["prepend"], &["mustPrepend"], sig!(ANY, ANY => LIST), |args| {
+        let mut list = elements(&args[0], "Cannot prepend on type")?;
+        list.insert(0, args[1].clone());
+        Ok(Value::list(list))
+    });
+    table.add(&["concat"], sig!(... ANY => ANY), |_, args| {
+        let mut all = Vec::new();
+        for list in args {
+            if matches!(list, Value::Nil) {
+                return Err(nil_dereference());
+            }
+            let wrong = || Error::call(format!("Cannot concat type {} as list", list.kind().name()));
+            all.extend(list.elements().ok_or_else(wrong)?);
+        }
+        Ok(if all.is_empty() { nil_list() } else { Value::list(all) })
+    });
+}
+
+fn add_ends(table: &mut Table) {
+    pair(table, &["first"], &["mustFirst"], sig!(ANY => ANY), |args| {
+        Ok(elements(&args[0], "Cannot find first on type")?.into_iter().next().unwrap_or_default())
+    });
+    pair(table, &["last"], &["mustLast"], sig!(ANY => ANY), |args| {
+        Ok(elements(&args[0], "Cannot find last on type")?.pop().unwrap_or_default())
+    });
+    pair(table, &["rest"], &["mustRest"], sig!(ANY => LIST), |args| {
+        let list = elements(&args[0], "Cannot find rest on type")?;
+        Ok(if list.is_empty() { nil_list() } else { Value::list(list[1..].to_vec()) })
+    });
+    pair(table, &["initial"], &["mustInitial"], sig!(ANY => LIST), |args| {
+        let mut list = elements(&args[0], "Cannot find initial on type")?;
+        Ok(if list.pop().is_none() { nil_list() } else { Value::list(list) })
+    });
+    pair(table, &["reverse"], &["mustReverse"], sig!(ANY => LIST), |args| {
+        let mut list = elements(&args[0], "Cannot find reverse on type")?;
+        list.reverse();
+        Ok(Value::list(list))
+    });
+}
+
+fn add_filters(table: &mut Table) {
+    pair(table, &["compact"], &["mustCompact"], sig!(ANY => LIST), |args| {
+        let mut list = elements(&args[0], "Cannot compact on type")?;
+        list.retain(|item| !is_empty(item));
+        Ok(Value::list(list))
+    });
+    pair(table, &["uniq"], &["mustUniq"], sig!(ANY => LIST), |args| {
+        let mut kept: Vec<Value> = Vec::new();
+        for item in elements(&args[0], "Cannot find uniq on type")? {
+            if !kept.iter().any(|known| deep_equal(&item, known)) {
+                kept.push(item);
+            }
+        }
+        Ok(Value::list(kept))
+    });
+    pair(table, &["without"], &["mustWithout"], sig!(ANY; ... ANY => LIST), |args| {
+        let mut list = elements(&args[0], "Cannot find without on type")?;
+        list.retain(|item| !args[1..].iter().any(|other| deep_equal(item, other)));
+        Ok(Value::list(list))
+    });
+    pair(table, &["has"], &["mustHas"], sig!(ANY, ANY => BOOL), |args| {
+        if matches!(args[1], Value::Nil) {
+            return Ok(Value::Bool(false));
+        }
+        let list = elements(&args[1], "Cannot find has on type")?;
+        Ok(Value::Bool(list.iter().any(|item| deep_equal(&args[0], item))))
+    });
+}
+
+fn add_cuts(table: &mut Table) {
+    let sprig = table.sprig;
+    pair(table, &["slice"], &["mustSlice"], sig!(ANY; ... ANY => ANY), move |args| slice(args, sprig));
+    if sprig == Sprig::V3 {
+        pair(table, &["chunk"], &["mustChunk"], sig!(INT, ANY => LISTS), |args| chunk(int(args, 0), &args[1]));
+    }
+}
+
+/// The part keeps the list's type.
+fn slice(args: &[Value], sprig: Sprig) -> Answer {
+    let list = elements(&args[0], "list should be type of slice or array but")?;
+    if list.is_empty() {
+        return Ok(Value::Nil);
+    }
+    let start = args.get(1).map_or(0, |index| to_int(index, sprig));
+    let end = args.get(2).map_or(list.len() as i64, |index| to_int(index, sprig));
+    let bounds = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+    let part = bounds.and_then(|(start, end)| list.get(start..end));
+    let part = part.ok_or_else(|| Error::call("reflect.Value.Slice: slice index out of bounds"))?;
+    Ok(match &args[0] {
+        Value::Bytes(bytes) => Value::Bytes(bytes[start as usize..end as usize].into()),
+        other => Value::typed_list(other.type_of().unwrap_or(Type::LIST), part.to_vec()),
+    })
+}
+
+/// Sprig counts in floats, which shows for sizes that are no sizes.
+fn chunk(size: i64, value: &Value) -> Answer {
+    const LISTS: Type = super::types::LISTS;
+    let list = elements(value, "Cannot chunk type")?;
+    let count = truncate(((list.len() as f64 - 1.0) / size as f64).floor() + 1.0);
+    if count < 0 || (count > 0 && size < 0) {
+        return Err(Error::call("runtime error: makeslice: len out of range"));
+    }
+    let size = usize::try_from(size).unwrap_or(1).max(1);
+    let chunks = list.chunks(size).take(count as usize).map(|part| Value::list(part.to_vec()));
+    Ok(Value::typed_list(LISTS, chunks.collect()))
+}

@@ -1,0 +1,232 @@
+//! Strings.
+
+use super::{Answer, Table, bytes, int, sig};
+use crate::error::Error;
+use crate::exec::Execution;
+use crate::format::{quote, sprint, text_of};
+use crate::sprig::{Sprig, crypto, encoding, runes, text as strings, words};
+use crate::value::{Kind, Str, Type, Value};
+
+pub(super) fn add(table: &mut Table) {
+    add_shapes(table);
+    add_cases(table);
+    add_parts(table);
+    add_quotes(table);
+    add_sums(table);
+}
+
+fn add_shapes(table: &mut Table) {
+    let sprig = table.sprig;
+    table.add(&["hello"], sig!(=> STRING), |_, _| Ok("Hello!".into()));
+    table.add(&["trunc"], sig!(INT, STRING => STRING), move |_, args| truncate(int(args, 0), bytes(args, 1), sprig));
+    table.add(&["substr"], sig!(INT, INT, STRING => STRING), |_, args| {
+        let (start, end, text) = (int(args, 0), int(args, 1), bytes(args, 2));
+        let cut = match (start, end) {
+            (start, end) if start < 0 => strings::slice(text, None, Some(end)),
+            (start, end) if end < 0 || end > text.len() as i64 => strings::slice(text, Some(start), None),
+            (start, end) => strings::slice(text, Some(start), Some(end)),
+        };
+        Ok(Value::string(cut?))
+    });
+    table.add(&["repeat"], sig!(INT, STRING => STRING), |execution, args| {
+        let text = bytes(args, 1);
+        let count = repetitions(execution, int(args, 0), text.len())?;
+        Ok(Value::string(text.repeat(count)))
+    });
+    table.add(&["indent"], sig!(INT, STRING => STRING), |execution, args| {
+        let spaces = padding(execution, args)?;
+        Ok(Value::string(strings::indent(bytes(args, 1), spaces)))
+    });
+    table.add(&["nindent"], sig!(INT, STRING => STRING), |execution, args| {
+        let spaces = padding(execution, args)?;
+        Ok(Value::string([b"\n".to_vec(), strings::indent(bytes(args, 1), spaces)].concat()))
+    });
+    table.add(&["wrap"], sig!(INT, STRING => STRING), |_, args| {
+        Ok(Value::string(words::wrap(bytes(args, 1), int(args, 0), b"", false)))
+    });
+    table.add(&["wrapWith"], sig!(INT, STRING, STRING => STRING), |execution, args| {
+        // The worst case is a line break behind every byte.
+        execution.charge_bytes(bytes(args, 2).len().saturating_mul(1 + bytes(args, 1).len()))?;
+        Ok(Value::string(words::wrap(bytes(args, 2), int(args, 0), bytes(args, 1), true)))
+    });
+    table.add(&["abbrev"], sig!(INT, STRING => STRING), |_, args| {
+        let (width, text) = (int(args, 0), bytes(args, 1));
+        Ok(Value::string(if width < 4 { text.to_vec() } else { words::abbreviate(text, 0, width) }))
+    });
+    table.add(&["abbrevboth"], sig!(INT, INT, STRING => STRING), |_, args| {
+        let (left, right, text) = (int(args, 0), int(args, 1), bytes(args, 2));
+        let kept = right < 4 || (left > 0 && right < 7);
+        Ok(Value::string(if kept { text.to_vec() } else { words::abbreviate(text, left, right) }))
+    });
+}
+
+fn truncate(count: i64, text: &[u8], sprig: Sprig) -> Answer {
+    let length = text.len() as i64;
+    let cut = match sprig {
+        Sprig::V2 if length <= count => text,
+        Sprig::V2 => strings::slice(text, None, Some(count))?,
+        Sprig::V3 if count < 0 && length + count > 0 => &text[(length + count) as usize..],
+        Sprig::V3 if count >= 0 && length > count => &text[..count as usize],
+        Sprig::V3 => text,
+    };
+    Ok(Value::string(cut))
+}
+
+/// How often, if it can be.
+fn repetitions(execution: &mut Execution<'_>, count: i64, length: usize) -> Result<usize, Error> {
+    let count = usize::try_from(count).map_err(|_| Error::call("strings: negative Repeat count"))?;
+    let total = count.checked_mul(length).filter(|total| i64::try_from(*total).is_ok());
+    let total = total.ok_or_else(|| Error::call("strings: Repeat output length overflow"))?;
+    execution.charge_bytes(total)?;
+    Ok(count)
+}
+
+/// Spaces before each line, if all of them together can be made.
+fn padding(execution: &mut Execution<'_>, args: &[Value]) -> Result<usize, Error> {
+    let spaces = repetitions(execution, int(args, 0), 1)?;
+    let lines = bytes(args, 1).iter().filter(|b| **b == b'\n').count() + 1;
+    execution.charge_bytes(spaces.saturating_mul(lines))?;
+    Ok(spaces)
+}
+
+/// One string in, one string out.
+fn map(table: &mut Table, names: &[&str], change: fn(&[u8]) -> Vec<u8>) {
+    table.add(names, sig!(STRING => STRING), move |_, args| Ok(Value::string(change(bytes(args, 0)))));
+}
+
+fn add_cases(table: &mut Table) {
+    let big = table.sprig == Sprig::V3;
+    map(table, &["trim"], |text| strings::trim(text, runes::is_space).to_vec());
+    map(table, &["upper"], |text| runes::map(text, runes::to_upper));
+    map(table, &["lower"], |text| runes::map(text, runes::to_lower));
+    map(table, &["title"], words::title);
+    map(table, &["untitle"], words::uncapitalize);
+    map(table, &["nospace"], words::delete_white_space);
+    map(table, &["initials"], words::initials);
+    map(table, &["swapcase"], words::swap_case);
+    map(table, &["snakecase"], |text| words::lower_case(text, b'_'));
+    map(table, &["kebabcase"], |text| words::lower_case(text, b'-'));
+    // Sprig v2 calls what xstrings 1.5 changed to a small first letter.
+    map(
+        table,
+        &["camelcase"],
+        if big { |text| words::camel_case(text, true) } else { |text| words::camel_case(text, false) },
+    );
+    map(table, &["b64enc"], |text| encoding::base64_encode(text).into_bytes());
+    map(table, &["b32enc"], |text| encoding::base32_encode(text).into_bytes());
+    map(table, &["b64dec"], |text| encoding::base64_decode(text).unwrap_or_else(String::into_bytes));
+    map(table, &["b32dec"], |text| encoding::base32_decode(text).unwrap_or_else(String::into_bytes));
+}
+
+/// The string behind and what of it is asked: sprig turns the order so that pipes read well.
+fn ask(table: &mut Table, name: &str, question: fn(&[u8], &[u8]) -> bool) {
+    table.add(&[name], sig!(STRING, STRING => BOOL), move |_, args| {
+        Ok(Value::Bool(question(bytes(args, 1), bytes(args, 0))))
+    });
+}
+
+fn cut(table: &mut Table, names: &[&str], cut: for<'t> fn(&'t [u8], &[u8]) -> &'t [u8]) {
+    table.add(names, sig!(STRING, STRING => STRING), move |_, args| {
+        Ok(Value::string(cut(bytes(args, 1), bytes(args, 0))))
+    });
+}
+
+fn add_parts(table: &mut Table) {
+    ask(table, "contains", |text, part| strings::index(text, part).is_some());
+    ask(table, "hasPrefix", |text, part| text.starts_with(part));
+    ask(table, "hasSuffix", |text, part| text.ends_with(part));
+    cut(table, &["trimPrefix"], |text, part| text.strip_prefix(part).unwrap_or(text));
+    cut(table, &["trimSuffix"], |text, part| text.strip_suffix(part).unwrap_or(text));
+    cut(table, &["trimAll", "trimall"], |text, set| strings::trim(text, |rune| runes::all(set).any(|c| c == rune)));
+    table.add(&["replace"], sig!(STRING, STRING, STRING => STRING), |execution, args| {
+        let (old, new, text) = (bytes(args, 0), bytes(args, 1), bytes(args, 2));
+        if new.len() > old.len() {
+            execution.charge_bytes(text.len().saturating_mul(1 + new.len() / old.len().max(1)))?;
+        }
+        Ok(Value::string(strings::replace(text, old, new)))
+    });
+    table.add(&["plural"], sig!(STRING, STRING, INT => STRING), |_, args| {
+        Ok(args[usize::from(int(args, 2) != 1)].clone())
+    });
+    table.add(&["split"], sig!(STRING, STRING => STRING_MAP), |_, args| {
+        Ok(numbered(strings::split(bytes(args, 1), bytes(args, 0), -1)))
+    });
+    table.add(&["splitn"], sig!(STRING, INT, STRING => STRING_MAP), |_, args| {
+        Ok(numbered(strings::split(bytes(args, 2), bytes(args, 0), int(args, 1))))
+    });
+    table.add(&["splitList"], sig!(STRING, STRING => STRINGS), |_, args| {
+        Ok(Value::strings(strings::split(bytes(args, 1), bytes(args, 0), -1)))
+    });
+    table.add(&["join"], sig!(STRING, ANY => STRING), |_, args| {
+        let parts: Vec<Vec<u8>> = string_list(&args[1]).iter().map(|part| part.to_vec()).collect();
+        Ok(Value::string(parts.join(bytes(args, 0))))
+    });
+    table.add(&["toStrings"], sig!(ANY => STRINGS), |_, args| Ok(Value::strings(string_list(&args[0]))));
+    table.add(&["sortAlpha"], sig!(ANY => STRINGS), |_, args| {
+        let mut list = match args[0].kind() {
+            Kind::Slice => string_list(&args[0]),
+            _ => vec![string_of(&args[0])],
+        };
+        list.sort();
+        Ok(Value::strings(list))
+    });
+    table.add(&["toString"], sig!(ANY => STRING), |_, args| Ok(Value::String(string_of(&args[0]))));
+}
+
+/// `map[string]string` with the keys `_0`, `_1` and so on.
+fn numbered(parts: Vec<&[u8]>) -> Value {
+    let entries = parts.into_iter().enumerate();
+    let entries = entries.map(|(index, part)| (Str::new(format!("_{index}")), Value::string(part)));
+    Value::typed_map(Type::STRING_MAP, entries.collect())
+}
+
+/// Sprig's `strval`.
+pub(in crate::sprig) fn string_of(value: &Value) -> Str {
+    match value {
+        Value::Bytes(bytes) => Str::new(bytes),
+        other => text_of(other),
+    }
+}
+
+/// Sprig's `strslice`: strings of a list without its nils, or of the one value.
+pub(in crate::sprig) fn string_list(value: &Value) -> Vec<Str> {
+    match value {
+        Value::Nil => Vec::new(),
+        Value::List(_, list) => list.iter().filter(|item| !matches!(item, Value::Nil)).map(string_of).collect(),
+        Value::Bytes(bytes) => bytes.iter().map(|byte| Str::new(byte.to_string())).collect(),
+        one => vec![string_of(one)],
+    }
+}
+
+fn without_nils(args: &[Value]) -> impl Iterator<Item = &Value> {
+    args.iter().filter(|arg| !matches!(arg, Value::Nil))
+}
+
+fn add_quotes(table: &mut Table) {
+    table.add(&["quote"], sig!(... ANY => STRING), |_, args| {
+        let quoted: Vec<String> = without_nils(args).map(|arg| quote::quote(&string_of(arg))).collect();
+        Ok(quoted.join(" ").into())
+    });
+    table.add(&["squote"], sig!(... ANY => STRING), |_, args| {
+        let quoted = without_nils(args).map(|arg| [b"'", shown(arg).as_slice(), b"'"].concat());
+        Ok(Value::string(quoted.collect::<Vec<_>>().join(&b' ')))
+    });
+    table.add(&["cat"], sig!(... ANY => STRING), |_, args| {
+        Ok(Value::string(without_nils(args).map(shown).collect::<Vec<_>>().join(&b' ')))
+    });
+}
+
+/// `%v`.
+fn shown(value: &Value) -> Vec<u8> {
+    sprint(std::slice::from_ref(value))
+}
+
+fn add_sums(table: &mut Table) {
+    map(table, &["sha1sum"], |text| crypto::sha1_hex(text).into_bytes());
+    map(table, &["sha256sum"], |text| crypto::sha256_hex(text).into_bytes());
+    if table.sprig == Sprig::V3 {
+        map(table, &["sha512sum"], |text| crypto::sha512_hex(text).into_bytes());
+    }
+    map(table, &["adler32sum"], |text| encoding::adler32(text).to_string().into_bytes());
+    table.add(&["fail"], sig!(STRING => STRING), |_, args| Err(Error::call(super::text(args, 0).into_owned())));
+}

@@ -1,0 +1,145 @@
+//! Semantic versions.
+
+use std::any::Any;
+
+use super::{Table, sig, text};
+use crate::error::Error;
+use crate::function::Signature;
+use crate::sprig::Sprig;
+use crate::sprig::semver::{Constraints, FirstConstraints, Generation, Version};
+use crate::value::{Method, MethodBody, Named, Object, Shape, Str, Type, Value};
+
+// Types and methods know each other. Statics may be named before they are made; constants made of them may not.
+static THIRD_NAME: Named = Named { name: "semver.Version", underlying: Type(&Shape::Struct), methods: &THIRD_METHODS };
+static FIRST_NAME: Named = Named { name: "semver.Version", underlying: Type(&Shape::Struct), methods: &FIRST_METHODS };
+static THIRD_STRUCT: Shape = Shape::Named(&THIRD_NAME);
+static FIRST_STRUCT: Shape = Shape::Named(&FIRST_NAME);
+static THIRD_POINTER: Shape = Shape::Pointer(Type(&THIRD_STRUCT));
+static FIRST_POINTER: Shape = Shape::Pointer(Type(&FIRST_STRUCT));
+
+/// `*semver.Version`, whose numbers are unsigned in v3 and signed in v1.
+const THIRD: Type = Type(&THIRD_POINTER);
+const FIRST: Type = Type(&FIRST_POINTER);
+
+/// A version as a value: of which generation, and whether it is behind a pointer.
+#[derive(Debug, Clone)]
+struct Semver {
+    version: Version,
+    generation: Generation,
+    pointer: bool,
+}
+
+impl Semver {
+    fn number(&self, number: u64) -> Value {
+        match self.generation {
+            Generation::First => Value::Int64(number as i64),
+            Generation::Third => Value::Uint64(number),
+        }
+    }
+
+    /// What `IncMajor` and its kin give is no pointer.
+    fn plain(&self, version: Version) -> Value {
+        Value::from_object(Semver { version, generation: self.generation, pointer: false })
+    }
+}
+
+impl Object for Semver {
+    fn go_type(&self) -> Type {
+        match (self.generation, self.pointer) {
+            (Generation::First, true) => FIRST,
+            (Generation::First, false) => Type(&FIRST_STRUCT),
+            (Generation::Third, true) => THIRD,
+            (Generation::Third, false) => Type(&THIRD_STRUCT),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn text(&self) -> Option<Str> {
+        Some(self.version.to_string().into())
+    }
+
+    fn json(&self) -> Option<String> {
+        Some(format!("\"{}\"", self.version))
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        other.as_any().downcast_ref::<Semver>().is_some_and(|other| other.version == self.version)
+    }
+}
+
+const fn method(name: &'static str, params: &'static [Type], result: Type, body: MethodBody) -> Method {
+    Method { name, signature: Signature::new(params, result), body }
+}
+
+fn own(value: &Value) -> Result<&Semver, Error> {
+    value.object::<Semver>().ok_or_else(|| Error::call("receiver is no semver.Version"))
+}
+
+macro_rules! methods {
+    ($pointer:expr, $plain:expr, $number:expr) => {
+        [
+            method("Major", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.major))),
+            method("Minor", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.minor))),
+            method("Patch", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.patch))),
+            method("Prerelease", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.pre.clone().into())),
+            method("Metadata", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.metadata.clone().into())),
+            method("Original", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.original.clone().into())),
+            method("String", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.to_string().into())),
+            method("IncMajor", &[], $plain, |_, receiver, _| {
+                Ok(own(receiver)?.plain(own(receiver)?.version.next_major()))
+            }),
+            method("IncMinor", &[], $plain, |_, receiver, _| {
+                Ok(own(receiver)?.plain(own(receiver)?.version.next_minor()))
+            }),
+            method("IncPatch", &[], $plain, |_, receiver, _| {
+                Ok(own(receiver)?.plain(own(receiver)?.version.next_patch()))
+            }),
+            method("Compare", &[$pointer], Type::INT, |_, receiver, args| {
+                Ok(Value::Int(own(receiver)?.version.compare(&own(&args[0])?.version) as i64))
+            }),
+            method("Equal", &[$pointer], Type::BOOL, |_, receiver, args| {
+                Ok(Value::Bool(own(receiver)?.version.compare(&own(&args[0])?.version).is_eq()))
+            }),
+            method("LessThan", &[$pointer], Type::BOOL, |_, receiver, args| {
+                Ok(Value::Bool(own(receiver)?.version.compare(&own(&args[0])?.version).is_lt()))
+            }),
+            method("GreaterThan", &[$pointer], Type::BOOL, |_, receiver, args| {
+                Ok(Value::Bool(own(receiver)?.version.compare(&own(&args[0])?.version).is_gt()))
+            }),
+        ]
+    };
+}
+
+static FIRST_METHODS: [Method; 14] = methods!(Type(&FIRST_POINTER), Type(&FIRST_STRUCT), Type::INT64);
+static THIRD_METHODS: [Method; 14] = methods!(Type(&THIRD_POINTER), Type(&THIRD_STRUCT), Type::UINT64);
+
+pub(super) fn add(table: &mut Table) {
+    let failed = |error: crate::sprig::SemverError| Error::call(error.to_string());
+    match table.sprig {
+        Sprig::V2 => {
+            table.add(&["semver"], sig!(STRING => FIRST), move |_, args| {
+                let version = Version::parse(&text(args, 0), Generation::First).map_err(failed)?;
+                Ok(Value::from_object(Semver { version, generation: Generation::First, pointer: true }))
+            });
+            table.add(&["semverCompare"], sig!(STRING, STRING => BOOL), move |_, args| {
+                let constraint = FirstConstraints::parse(&text(args, 0)).map_err(failed)?;
+                let version = Version::parse(&text(args, 1), Generation::First).map_err(failed)?;
+                Ok(Value::Bool(constraint.check(&version)))
+            });
+        }
+        Sprig::V3 => {
+            table.add(&["semver"], sig!(STRING => THIRD), move |_, args| {
+                let version = Version::parse(&text(args, 0), Generation::Third).map_err(failed)?;
+                Ok(Value::from_object(Semver { version, generation: Generation::Third, pointer: true }))
+            });
+            table.add(&["semverCompare"], sig!(STRING, STRING => BOOL), move |_, args| {
+                let constraint = Constraints::parse(&text(args, 0)).map_err(failed)?;
+                let version = Version::parse(&text(args, 1), Generation::Third).map_err(failed)?;
+                Ok(Value::Bool(constraint.check(&version)))
+            });
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Go's `strings` on bytes.
+
+use super::runes;
+
+/// Go's `strings.Index`.
+pub fn index(text: &[u8], part: &[u8]) -> Option<usize> {
+    match part {
+        [] => Some(0),
+        [byte] => text.iter().position(|b| b == byte),
+        _ => text.windows(part.len()).position(|window| window == part),
+    }
+}
+
+/// Go's `strings.Replace` of all.
+pub fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    if old.is_empty() {
+        out.extend_from_slice(new);
+        for (at, _, length) in runes::indexed(text) {
+            out.extend_from_slice(&text[at..at + length]);
+            out.extend_from_slice(new);
+        }
+        return out;
+    }
+    let mut rest = text;
+    while let Some(at) = index(rest, old) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(new);
+        rest = &rest[at + old.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// Go's `strings.SplitN`: all parts for a negative limit, none for 0.
+pub fn split<'t>(text: &'t [u8], separator: &[u8], limit: i64) -> Vec<&'t [u8]> {
+    if limit == 0 {
+        return Vec::new();
+    }
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while parts.len() + 1 < limit {
+        let (end, skip) = if separator.is_empty() {
+            match runes::first(rest) {
+                Some((_, length)) if length < rest.len() => (length, 0),
+                _ => break,
+            }
+        } else {
+            match index(rest, separator) {
+                Some(at) => (at, separator.len()),
+                None => break,
+            }
+        };
+        parts.push(&rest[..end]);
+        rest = &rest[end + skip..];
+    }
+    // An empty text has no runes, but one part between separators.
+    if !(separator.is_empty() && text.is_empty()) {
+        parts.push(rest);
+    }
+    parts
+}
+
+/// Go's `strings.TrimFunc`.
+pub fn trim(text: &[u8], cut: impl Fn(char) -> bool) -> &[u8] {
+    let start = runes::indexed(text).find(|(_, rune, _)| !cut(*rune)).map_or(text.len(), |(at, ..)| at);
+    let kept = runes::indexed(&text[start..]).filter(|(_, rune, _)| !cut(*rune));
+    let end = kept.last().map_or(start, |(at, _, length)| start + at + length);
+    &text[start..end]
+}
+
+/// Spaces before every line.
+pub fn indent(text: &[u8], spaces: usize) -> Vec<u8> {
+    let lines = text.iter().filter(|b| **b == b'\n').count() + 1;
+    let mut out = Vec::with_capacity(text.len() + lines * spaces);
+    for (index, line) in text.split(|b| *b == b'\n').enumerate() {
+        if index > 0 {
+            out.push(b'\n');
+        }
+        out.extend(std::iter::repeat_n(b' ', spaces));
+        out.extend_from_slice(line);
+    }
+    out
+}
+
+/// Go's `s[start:end]`, or the text of its panic.
+pub fn slice(text: &[u8], start: Option<i64>, end: Option<i64>) -> Result<&[u8], String> {
+    let length = text.len() as i64;
+    let fail = |bounds: String| Err(format!("runtime error: slice bounds out of range {bounds}"));
+    match end {
+        Some(end) if end < 0 => return fail(format!("[:{end}]")),
+        Some(end) if end > length => return fail(format!("[:{end}] with length {length}")),
+        _ => {}
+    }
+    let (low, high) = (start.unwrap_or(0), end.unwrap_or(length));
+    match low {
+        low if low < 0 => fail(format!("[{low}:]")),
+        low if low > high => fail(format!("[{low}:{high}]")),
+        low => Ok(&text[low as usize..high as usize]),
+    }
+}
+
+/// Go's `strconv.Quote`, for error texts.
+pub fn quoted(text: &str) -> String {
+    crate::format::quote::quote(text.as_bytes())
+}

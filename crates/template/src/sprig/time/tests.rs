@@ -1,0 +1,41 @@
+#![allow(clippy::unwrap_used)]
+
+use super::{Moment, Span, Zone, parse_in};
+
+fn berlin() -> Zone {
+    match Zone::load("Europe/Berlin", &Zone::Utc).unwrap() {
+        Zone::Named(zone) => Zone::Local(zone),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn days_and_dates_agree_over_many_centuries() {
+    for days in (-1_000_000..1_000_000).step_by(997) {
+        let civil = Moment::unix(days * 86_400, 0, Zone::Utc).civil();
+        assert_eq!(super::days_from_civil(civil.year, civil.month, civil.day), days);
+    }
+}
+
+#[test]
+fn a_local_zone_is_what_a_text_without_one_is_read_in() {
+    let berlin = berlin();
+    let moment = parse_in(b"2006-01-02 15:04", b"2024-07-01 12:00", &berlin).unwrap();
+    assert_eq!(moment.to_string(), "2024-07-01 12:00:00 +0200 CEST");
+    let named = parse_in(b"2006-01-02 15:04 MST", b"2024-07-01 12:00 CET", &berlin).unwrap();
+    assert_eq!(named.to_string(), "2024-07-01 13:00:00 +0200 CEST");
+}
+
+#[test]
+fn hours_that_do_not_exist_are_settled_as_in_go() {
+    let berlin = berlin();
+    let moment = parse_in(b"2006-01-02 15:04", b"2024-03-31 02:30", &berlin).unwrap();
+    assert_eq!(moment.to_string(), "2024-03-31 03:30:00 +0200 CEST");
+}
+
+#[test]
+fn durations_are_read_back_as_they_are_written() {
+    for nanos in [0, 1, -1, 999, 1_000, 1_500_000, 61_000_000_000, -3_661_500_000_000, i64::MAX, i64::MIN] {
+        assert_eq!(Span::parse(&Span(nanos).to_string()).unwrap(), Span(nanos), "{}", Span(nanos));
+    }
+}

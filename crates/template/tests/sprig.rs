@@ -1,0 +1,178 @@
+//! Every function of sprig against what the real Go packages answer.
+//!
+//! `tests/sprig/cases.json` holds templates with Go's output, quoted as `%q`, or the text of its error; `sprig` is `v2`
+//! where the case is of sprig 2.22.
+
+#![allow(clippy::unwrap_used)]
+
+#[cfg(feature = "real")]
+#[path = "sprig/real.rs"]
+mod real;
+
+use std::sync::Arc;
+
+use switchboard_template::sprig::{Ambient, Resolver, Sprig};
+use switchboard_template::{Function, Functions, Options, Set, Signature, Type, Value, format, sprig};
+
+const CASES: &str = include_str!("sprig/cases.json");
+
+/// The data that all cases see; the Go program that answered them has the same.
+fn data() -> Value {
+    let nested = Value::map([
+        ("a", Value::Int(1)),
+        ("b", Value::map([("c", "d".into())])),
+        ("n", Value::Nil),
+        ("l", Value::list(vec![Value::Int(1), Value::Int(2)])),
+    ]);
+    let list = vec!["b".into(), "a".into(), Value::Int(3), Value::Nil, "a".into()];
+    let ints = [3, 1, 2].map(Value::Int).to_vec();
+    let deep = vec![Value::list(vec![Value::Int(1)]), Value::map([("z", "<&>".into())])];
+    Value::map([
+        ("nil", Value::Nil),
+        ("str", "text".into()),
+        ("empty", "".into()),
+        ("int", Value::Int(7)),
+        ("neg", Value::Int(-3)),
+        ("float", Value::Float64(2.5)),
+        ("yes", Value::Bool(true)),
+        ("no", Value::Bool(false)),
+        ("list", Value::list(list)),
+        ("none", Value::list(Vec::new())),
+        ("strs", Value::strings(["x", "y", ""])),
+        ("ints", Value::typed_list(Type::INTS, ints)),
+        ("map", nested),
+        ("strmap", Value::typed_map(Type::STRING_MAP, [("k".into(), "v".into())].into())),
+        ("nomap", Value::map(Vec::<(&str, Value)>::new())),
+        ("bytes", Value::Bytes(b"raw\xff".as_slice().into())),
+        ("bad", Value::string(b"a\xffb")),
+        ("i64", Value::Int64(90)),
+        ("u8", Value::Uint8(200)),
+        ("f32", Value::Float32(1.5)),
+        ("big", Value::Float64(1e21)),
+        ("nested", Value::list(deep)),
+    ])
+}
+
+/// Sprig's functions and Helm's two for TOML.
+fn functions(sprig: Sprig) -> Arc<Functions> {
+    const TO: &Signature = &Signature::new(&[Type::ANY], Type::STRING);
+    const FROM: &Signature = &Signature::new(&[Type::STRING], Type::MAP);
+    let mut functions = sprig.functions();
+    let write = |_: &mut switchboard_template::Execution<'_>, args: &[Value]| {
+        // A nil is a panic in Go, which comes out as an error; all else is text.
+        match sprig::toml::write(&args[0]) {
+            Err(error) if error.starts_with("reflect:") => Err(switchboard_template::Error::call(error)),
+            written => Ok(Value::string(written.unwrap_or_else(String::into_bytes))),
+        }
+    };
+    functions.insert("toToml", Function::new(TO, write));
+    functions.insert(
+        "fromToml",
+        Function::new(FROM, |_, args| {
+            let text = args[0].as_str().unwrap();
+            Ok(sprig::toml::read(text).unwrap_or_else(|error| Value::map([("Error", error.into())])))
+        }),
+    );
+    Arc::new(functions)
+}
+
+/// A network without hosts.
+struct Desert;
+
+impl Resolver for Desert {
+    fn addresses(&self, _host: &str) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn world() -> Ambient {
+    let now = "2026-11-16T04:00:00Z".parse().unwrap();
+    Ambient { environment: Some(Default::default()), resolver: Some(Arc::new(Desert)), ..Ambient::fixed(now, b"seed") }
+}
+
+/// Output as `%q` quotes it, or the error.
+fn render(functions: &Arc<Functions>, template: &str, ambient: Option<&Ambient>) -> Result<String, String> {
+    let hosts: Vec<&dyn std::any::Any> = ambient.map(|ambient| ambient as &dyn std::any::Any).into_iter().collect();
+    let options = Options { hosts: &hosts, ..Options::default() };
+    let mut set = Set::new("t", Arc::clone(functions));
+    set.parse("t", template).map_err(|error| error.to_string())?;
+    let out = Arc::new(set).render("t", &data(), &options).map_err(|error| error.to_string())?;
+    Ok(format::quote::quote(&out))
+}
+
+#[test]
+fn functions_answer_as_go_does() {
+    let cases: Vec<serde_json::Value> = serde_json::from_str(CASES).unwrap();
+    let (v2, v3, world) = (functions(Sprig::V2), functions(Sprig::V3), world());
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let template = case["tmpl"].as_str().unwrap();
+        let functions = if case["sprig"] == "v2" { &v2 } else { &v3 };
+        let expected = match case["err"].as_str() {
+            Some(error) => Err(error.to_string()),
+            None => Ok(case["out"].as_str().unwrap().to_string()),
+        };
+        let found = render(functions, template, Some(&world));
+        if found != expected {
+            wrong.push(format!("{template}\n   go: {expected:?}\n ours: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{} of {} cases differ", wrong.join("\n"), wrong.len(), cases.len());
+}
+
+/// What a template needs of the world and is not given is an error that says so.
+#[test]
+fn without_a_world_functions_that_need_it_say_so() {
+    let functions = functions(Sprig::V3);
+    let refused = |template: &str| render(&functions, template, None).unwrap_err();
+    assert!(refused("{{ now }}").contains("no clock"));
+    assert!(refused("{{ date \"2006\" .nil }}").contains("no clock"));
+    for call in ["randAlpha 3", "uuidv4", "shuffle \"abc\"", "genPrivateKey \"ecdsa\"", "bcrypt \"x\"", "randInt 1 9"] {
+        assert!(refused(&format!("{{{{ {call} }}}}")).contains("no randomness"), "{call}");
+    }
+    assert!(refused("{{ env \"HOME\" }}").contains("no environment"));
+    assert!(refused("{{ getHostByName \"localhost\" }}").contains("no network"));
+    assert_eq!(render(&functions, "{{ date \"2006\" 0 }}", None).unwrap(), "\"1970\"");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_output() {
+    let functions = functions(Sprig::V3);
+    let template = "{{ randAlphaNum 20 }} {{ uuidv4 }} {{ shuffle \"abcdefgh\" }} {{ randInt 0 1000000 }} {{ now }}";
+    let first = render(&functions, template, Some(&world())).unwrap();
+    assert_eq!(first, render(&functions, template, Some(&world())).unwrap());
+    let other = Ambient::fixed("2026-11-16T04:00:00Z".parse().unwrap(), b"another");
+    assert_ne!(first, render(&functions, template, Some(&other)).unwrap());
+}
+
+/// Numbers that come from a template do not decide how much memory it takes.
+#[test]
+fn hostile_numbers_are_refused() {
+    let functions = functions(Sprig::V3);
+    let calls = [
+        "until 9223372036854775807",
+        "untilStep 0 9223372036854775807 1",
+        "seq 1 9223372036854775806",
+        "repeat 9223372036854775807 \"x\"",
+        "repeat 4611686018427387904 \"xxxx\"",
+        "indent 9223372036854775807 \"x\"",
+        "nindent 999999999999 \"a\\nb\"",
+        "randAlpha 9223372036854775807",
+        "randBytes 9223372036854775807",
+        "mulf 1e308 1e308 | int | repeat -1",
+    ];
+    for call in calls {
+        let outcome = render(&functions, &format!("{{{{ {call} }}}}"), Some(&world()));
+        assert!(outcome.is_err(), "{call}: {outcome:?}");
+    }
+}
+
+/// Every function of both versions is there, and none that the version does not have.
+#[test]
+fn the_versions_have_their_functions() {
+    let names = |sprig: Sprig| sprig.functions().names().len();
+    assert_eq!((names(Sprig::V2), names(Sprig::V3)), (V2_FUNCTIONS, V3_FUNCTIONS));
+}
+
+const V2_FUNCTIONS: usize = 150;
+const V3_FUNCTIONS: usize = 211;
