@@ -9,8 +9,8 @@
 //!
 //! A kind that is listed for the first time can be read when its list is complete. When it is listed again, each object takes
 //! the place of the one before it as it comes in, and what the list did not hold goes at its end: two worlds are never held
-//! at once. Meanwhile a view may see some objects of the kind newer than others, as with any client's cache; none is
-//! missing that was there and still is.
+//! at once. From the first object that differs until the end of the list the kind cannot be read, so that no view sees some
+//! objects newer than others; whoever asks for it waits, and a list that brings nothing new is not noticed.
 
 mod compact;
 mod snapshot;
@@ -59,7 +59,7 @@ pub enum Observed {
 /// What came of an observation.
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
-    /// What readers see differently now.
+    /// What readers see differently, now or when the list that brings it is complete.
     pub changes: Vec<Change>,
     /// The kind can be read now and could not before.
     pub became_known: bool,

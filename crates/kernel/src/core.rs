@@ -185,7 +185,8 @@ impl Core {
             }
         }
         for change in observation.changes {
-            self.take(now, change, observation.became_known);
+            let first = observation.became_known && change.before.is_none();
+            self.take(now, change, first);
         }
         Ok(())
     }

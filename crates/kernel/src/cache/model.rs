@@ -37,6 +37,7 @@ type Objects = BTreeMap<String, u64>;
 struct Model {
     watched: bool,
     known: bool,
+    mixed: bool,
     held: Objects,
     listed: Option<BTreeSet<String>>,
 }
@@ -47,15 +48,18 @@ impl Model {
         if !self.watched {
             return;
         }
+        let before = self.held.clone();
         match step {
             Step::Begin => self.listed = Some(BTreeSet::new()),
             Step::Synced(_) => {
                 if let Some(listed) = self.listed.take() {
                     self.held.retain(|name, _| listed.contains(name));
-                    self.known = true;
+                    (self.known, self.mixed) = (true, false);
                 }
             }
-            Step::NotServed => (self.held, self.listed, self.known) = (Objects::new(), None, true),
+            Step::NotServed => {
+                (self.held, self.listed, self.known, self.mixed) = (Objects::new(), None, true, false);
+            }
             Step::Put(name, revision) => {
                 let name = format!("o{name}");
                 let first = self.listed.as_mut().is_some_and(|listed| listed.insert(name.clone()));
@@ -67,6 +71,11 @@ impl Model {
                 self.held.retain(|held, at| !gone(held, *at));
             }
         }
+        self.mixed |= self.listed.is_some() && self.held != before;
+    }
+
+    fn can_be_read(&self) -> bool {
+        self.known && !self.mixed
     }
 }
 
@@ -92,8 +101,8 @@ proptest! {
             model.take(step);
             let was_known = cache.knows(&config_maps());
             let observation = cache.observe(&config_maps(), observed(step)).unwrap();
-            prop_assert_eq!(cache.knows(&config_maps()), model.known);
-            prop_assert_eq!(observation.became_known, !was_known && model.known);
+            prop_assert_eq!(cache.knows(&config_maps()), model.can_be_read());
+            prop_assert_eq!(observation.became_known, !was_known && model.can_be_read());
             for change in &observation.changes {
                 let name = change.key.name.to_string();
                 prop_assert_eq!(change.before.as_ref().map(|o| o.revision), told.get(&name).copied());
@@ -102,7 +111,7 @@ proptest! {
                     None => told.remove(&name),
                 };
             }
-            if !model.known {
+            if !model.can_be_read() {
                 continue;
             }
             let seen = &model.held;

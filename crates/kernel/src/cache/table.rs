@@ -82,16 +82,19 @@ pub struct Table {
     /// The number of the list that came in last, and whether it is still coming in.
     round: u32,
     listing: bool,
+    /// That list has changed what is held: some objects are newer than others until it is complete.
+    mixed: bool,
 }
 
 impl Table {
     pub fn new(key: TableKey) -> Self {
         let rows = Rows::new();
-        Self { key, rows, bytes: 0, revision: 0, known: false, served: true, round: 0, listing: false }
+        Self { key, rows, bytes: 0, revision: 0, known: false, served: true, round: 0, listing: false, mixed: false }
     }
 
+    /// Whether what is held is, or was, all there is at one revision.
     pub fn is_known(&self) -> bool {
-        self.known
+        self.known && !self.mixed
     }
 
     pub fn is_served(&self) -> bool {
@@ -174,9 +177,11 @@ impl Table {
         Ok(self.tell(Change { key, before, after: None, revision }))
     }
 
-    /// What readers see of a change; nothing while they cannot read the kind.
+    /// What readers will see of a change; nothing before they could read the kind.
     fn tell(&mut self, change: Change) -> Observation {
-        if !self.listing {
+        if self.listing {
+            self.mixed = true;
+        } else {
             self.revision = self.revision.max(change.revision);
         }
         let changes = if self.known { vec![change] } else { Vec::new() };
@@ -198,8 +203,8 @@ impl Table {
             let before = Some(object(&self.key, &name, &row));
             changes.push(Change { key: key(&self.key, &name), before, after: None, revision });
         }
-        let became_known = !self.known;
-        if became_known {
+        let became_known = !self.is_known();
+        if !self.known {
             // Nobody has seen what is gone.
             let there = |(name, row): (&Name, &Row)| {
                 let after = Some(object(&self.key, name, row));
@@ -207,7 +212,7 @@ impl Table {
             };
             changes = self.rows.iter().map(there).collect();
         }
-        (self.revision, self.known, self.served) = (revision, true, true);
+        (self.revision, self.known, self.served, self.mixed) = (revision, true, true, false);
         Observation { changes, became_known }
     }
 

@@ -352,7 +352,8 @@ impl Core {
         let Some(hosted) = self.operators.get(&unit.operator) else { return true };
         let Units::Each { place, resource, .. } = &hosted.declaration.units else { return false };
         let key = self.topology.object(*place, resource, unit.unit.namespace(), unit.unit.name());
-        let object = self.cache.snapshot().get(&key).flatten();
+        // A kind that cannot be read at the moment says nothing.
+        let Some(object) = self.cache.snapshot().get(&key) else { return false };
         !object.is_some_and(|object| self.rosters.takes(&unit.operator, &object))
     }
 }
