@@ -29,6 +29,7 @@ test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
 	  $(CARGO) test -p switchboard-suite --features real
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-template --features real
+	$(CARGO) test -p switchboard-chart --features real
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \

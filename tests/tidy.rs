@@ -17,8 +17,9 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("kernel", &["object", "gather"]),
     ("probe", &["object", "cluster", "kernel"]),
     ("template", &["object"]),
+    ("chart", &["object", "template"]),
     ("sandbox", &[]),
-    ("cli", &["object", "cluster", "gather", "kernel", "probe", "greeter", "rogue"]),
+    ("cli", &["object", "cluster", "gather", "kernel", "probe", "template", "chart", "greeter", "rogue"]),
 ];
 
 fn root() -> &'static Path {

@@ -11,7 +11,7 @@ mod repair;
 mod resolve;
 mod timestamp;
 
-pub use emit::to_string;
+pub use emit::{in_natural_order, to_string};
 pub use items::{ItemLines, item_lines};
 pub use read::{read, read_all};
 

@@ -57,10 +57,20 @@ impl Set {
     /// Parses a text as the template of that name, and all it defines. A template that is there already is replaced,
     /// unless the new one is empty; a text with an error changes nothing.
     pub fn parse(&mut self, name: impl AsRef<[u8]>, text: impl AsRef<[u8]>) -> Result<(), Error> {
-        let name = Str::new(name);
-        let trees = parse::parse(&name, text.as_ref(), &self.delimiters, &self.functions)?;
+        self.add(Str::new(name), text.as_ref(), false)
+    }
+
+    /// Like [`Set::parse`], but the template of that name becomes this text even if it is empty: what Go executes when it
+    /// is told `New(name).Parse(text)` and then `Execute`, as Helm's `tpl` does.
+    pub fn parse_new(&mut self, name: impl AsRef<[u8]>, text: impl AsRef<[u8]>) -> Result<(), Error> {
+        self.add(Str::new(name), text.as_ref(), true)
+    }
+
+    fn add(&mut self, name: Str, text: &[u8], new: bool) -> Result<(), Error> {
+        let trees = parse::parse(&name, text, &self.delimiters, &self.functions)?;
         for tree in trees {
-            if self.contains(&tree.name) && parse::is_empty(&tree.root, &tree.text) {
+            let own = new && tree.name == name;
+            if !own && self.contains(&tree.name) && parse::is_empty(&tree.root, &tree.text) {
                 continue;
             }
             self.trees.insert(tree.name.clone(), Arc::new(tree));

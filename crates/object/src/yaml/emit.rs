@@ -304,8 +304,9 @@ fn is_base60(text: &str) -> bool {
         })
 }
 
+/// Keys in the order they are written in.
 // A merge sort of our own: go-yaml's order is not transitive (`1A` < `9/` < `10a` < `1A`), which the library's may not be given.
-fn in_natural_order(keys: Vec<&String>) -> Vec<&String> {
+pub fn in_natural_order(keys: Vec<&String>) -> Vec<&String> {
     if keys.len() < 2 {
         return keys;
     }

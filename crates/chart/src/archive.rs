@@ -1,0 +1,164 @@
+//! Reading a chart's archive: a gzipped tar whose first folder is the chart.
+
+use std::io::{ErrorKind, Read};
+
+use flate2::read::GzDecoder;
+
+use crate::file::File;
+
+/// How many bytes all files of a chart may have, those of the archives inside it included.
+pub const MAX_CHART_BYTES: u64 = 100 * 1024 * 1024;
+/// How many bytes one file may have.
+pub const MAX_FILE_BYTES: u64 = 5 * 1024 * 1024;
+/// How many files a chart may have; empty ones cost memory too.
+pub const MAX_FILES: usize = 50_000;
+
+/// An archive that cannot be a chart, or that must not be read. The words are Helm's.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// Not a gzip stream, not a tar, or one that ends early.
+    #[error("{0}")]
+    Damaged(String),
+    /// A name that begins at the root.
+    #[error("chart illegally contains absolute paths")]
+    AbsolutePath,
+    /// A name without a folder.
+    #[error("chart illegally contains content outside the base directory: {0:?}")]
+    OutsideBase(String),
+    /// A name that leads out of the chart.
+    #[error("chart illegally references parent directory")]
+    ParentDirectory,
+    /// A name that Windows would take for a drive.
+    #[error("chart contains illegally named files")]
+    DriveName,
+    /// `Chart.yaml` where its folder should be.
+    #[error("chart yaml not in base directory")]
+    NoBase,
+    /// All files together are too large.
+    #[error("decompressed chart is larger than the maximum size {MAX_CHART_BYTES}")]
+    TooLarge,
+    /// One file is too large.
+    #[error("decompressed chart file {0:?} is larger than the maximum file size {MAX_FILE_BYTES}")]
+    FileTooLarge(String),
+    /// More files than a chart has.
+    #[error("chart archive has more than {MAX_FILES} files")]
+    TooManyFiles,
+    /// A symbolic or hard link, a device: nothing a chart is made of.
+    #[error("chart archive contains {0:?}, which is a link or a device and not a file")]
+    NotAFile(String),
+    /// Nothing in it.
+    #[error("no files in chart archive")]
+    Empty,
+}
+
+/// What may still be read: one budget for a chart and for all archives inside it.
+#[derive(Debug)]
+pub struct Budget {
+    bytes: u64,
+    files: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { bytes: MAX_CHART_BYTES, files: MAX_FILES }
+    }
+}
+
+/// The files of an archive, in its order.
+///
+/// # Errors
+/// When it is no archive, names lead out of the chart, or bounds are exceeded.
+pub fn read_archive(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, ArchiveError> {
+    if bytes.len() < 3 || bytes[..2] != [0x1f, 0x8b] {
+        return Err(ArchiveError::Damaged("gzip: invalid header".to_string()));
+    }
+    // Headers and padding count as well: an archive of a million folders is a bomb too.
+    let limit = MAX_CHART_BYTES + (MAX_FILES as u64) * 2048;
+    let mut archive = tar::Archive::new(GzDecoder::new(bytes).take(limit));
+    let mut files = Vec::new();
+    for entry in archive.entries().map_err(damaged)? {
+        let mut entry = entry.map_err(damaged)?;
+        let kind = entry.header().entry_type();
+        let raw = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        if kind.is_dir() || kind.is_pax_global_extensions() || kind.is_pax_local_extensions() || raw.ends_with('/') {
+            continue;
+        }
+        if !kind.is_file() && !kind.is_contiguous() {
+            return Err(ArchiveError::NotAFile(raw));
+        }
+        let name = inside(&raw)?;
+        let size = entry.size();
+        if size > budget.bytes {
+            return Err(ArchiveError::TooLarge);
+        }
+        if size > MAX_FILE_BYTES {
+            return Err(ArchiveError::FileTooLarge(raw));
+        }
+        budget.files = budget.files.checked_sub(1).ok_or(ArchiveError::TooManyFiles)?;
+        let mut data = Vec::with_capacity(size as usize);
+        let read = entry.read_to_end(&mut data).map_err(damaged)? as u64;
+        if read < size {
+            return Err(ArchiveError::Damaged("unexpected EOF".to_string()));
+        }
+        budget.bytes -= read;
+        files.push(File::new(name, &data));
+    }
+    if files.is_empty() { Err(ArchiveError::Empty) } else { Ok(files) }
+}
+
+fn damaged(error: std::io::Error) -> ArchiveError {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => ArchiveError::Damaged("unexpected EOF".to_string()),
+        _ => ArchiveError::Damaged(error.to_string()),
+    }
+}
+
+/// The name without the chart's own folder; refused when it would lead anywhere else.
+fn inside(raw: &str) -> Result<String, ArchiveError> {
+    let delimiter = if raw.contains('\\') { '\\' } else { '/' };
+    let (base, rest) = raw.split_once(delimiter).unwrap_or((raw, ""));
+    let rest = rest.replace(delimiter, "/");
+    if rest.starts_with('/') {
+        return Err(ArchiveError::AbsolutePath);
+    }
+    let name = clean(&rest);
+    if name == "." {
+        return Err(ArchiveError::OutsideBase(raw.to_string()));
+    }
+    if name.starts_with("..") {
+        return Err(ArchiveError::ParentDirectory);
+    }
+    let bytes = name.as_bytes();
+    if bytes.len() >= 3 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'/' {
+        return Err(ArchiveError::DriveName);
+    }
+    if base == "Chart.yaml" {
+        return Err(ArchiveError::NoBase);
+    }
+    Ok(name)
+}
+
+/// The shortest name of the same file, as Go's `path.Clean`.
+pub fn clean(path: &str) -> String {
+    let rooted = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if rooted => {}
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    match (rooted, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_string(),
+        (false, false) => joined,
+    }
+}
+
+#[cfg(test)]
+mod tests;

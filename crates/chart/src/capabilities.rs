@@ -1,0 +1,86 @@
+//! What a chart may ask of the cluster it is rendered for: its version and its API versions.
+
+use crate::typed::DecodeError;
+
+/// The release of Kubernetes Helm assumes when it is told none.
+pub const DEFAULT_KUBE_VERSION: &str = "v1.36.0";
+/// The release of Helm whose output this crate makes.
+pub const HELM_VERSION: &str = "v4.2";
+/// The API versions Helm assumes, in its order.
+const DEFAULT_API_VERSIONS: &str = include_str!("../data/api-versions.txt");
+
+/// A cluster, as far as a chart can see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Its release.
+    pub kube_version: KubeVersion,
+    /// `apps/v1`, and, from a real cluster, `apps/v1/Deployment`.
+    pub api_versions: Vec<String>,
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Self {
+            kube_version: KubeVersion::read(DEFAULT_KUBE_VERSION).expect("the built-in version is one"),
+            api_versions: DEFAULT_API_VERSIONS.lines().map(str::to_string).collect(),
+        }
+    }
+}
+
+/// A release of Kubernetes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeVersion {
+    /// As it was given, with a `v` before it.
+    pub version: String,
+    /// Without what vendors add: what constraints are held against.
+    pub normalized: String,
+    /// The first number.
+    pub major: String,
+    /// The second.
+    pub minor: String,
+}
+
+impl KubeVersion {
+    /// Reads `1.33`, `v1.33.4`, `v1.33.4-gke.1245000`.
+    ///
+    /// # Errors
+    /// When it is no version, in the words of Kubernetes.
+    pub fn read(text: &str) -> Result<Self, DecodeError> {
+        let trimmed = text.trim_start();
+        let numbers = trimmed.strip_prefix('v').unwrap_or(trimmed);
+        let end = numbers.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(numbers.len());
+        let mut parts: Vec<&str> = Vec::new();
+        for part in numbers[..end].split('.') {
+            if part.is_empty() {
+                break;
+            }
+            parts.push(part);
+        }
+        if parts.is_empty() {
+            return Err(DecodeError(format!("could not parse {text:?} as version")));
+        }
+        if parts.len() < 2 {
+            return Err(DecodeError(format!("illegal version string {text:?}")));
+        }
+        if parts[0].starts_with('0') && parts[0] != "0" {
+            return Err(DecodeError(format!("illegal zero-prefixed version component {:?} in {text:?}", parts[0])));
+        }
+        let number = |part: &str| {
+            part.parse::<u64>().map_err(|_| {
+                let why = format!("strconv.ParseUint: parsing {part:?}: value out of range");
+                DecodeError(format!("illegal non-numeric version component {part:?} in {text:?}: {why}"))
+            })
+        };
+        let numbers = parts.iter().map(|part| number(part)).collect::<Result<Vec<_>, _>>()?;
+        let joined = numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".");
+        Ok(Self {
+            version: if text.starts_with('v') { text.to_string() } else { format!("v{text}") },
+            normalized: format!("v{joined}"),
+            major: numbers[0].to_string(),
+            minor: numbers[1].to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! Folders: in order, through links, within bounds.
+#![allow(clippy::unwrap_used)]
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = top.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    top
+}
+
+fn names(top: &Path, links: Links) -> Vec<String> {
+    read_folder(top, links).unwrap().into_iter().map(|file| file.name).collect()
+}
+
+#[test]
+fn files_come_in_the_order_of_names() {
+    let top = folder(&[
+        ("b.txt", ""),
+        ("a/z", ""),
+        ("a/y", ""),
+        (".helmignore", "*.bak"),
+        ("x.bak", ""),
+        ("templates/.h", ""),
+    ]);
+    assert_eq!(names(top.path(), Links::Inside), [".helmignore", "a/y", "a/z", "b.txt"]);
+}
+
+#[test]
+fn links_inside_the_chart_are_followed() {
+    let top = folder(&[("real/a.txt", "text")]);
+    symlink("real", top.path().join("alias")).unwrap();
+    symlink("real/a.txt", top.path().join("file.txt")).unwrap();
+    assert_eq!(names(top.path(), Links::Inside), ["alias/a.txt", "file.txt", "real/a.txt"]);
+}
+
+#[test]
+fn links_out_of_the_chart_are_refused_unless_allowed() {
+    let (top, outside) = (folder(&[("Chart.yaml", "")]), folder(&[("secret", "text")]));
+    symlink(outside.path().join("secret"), top.path().join("stolen")).unwrap();
+    let error = read_folder(top.path(), Links::Inside).unwrap_err().to_string();
+    assert!(error.contains("leads out of the chart"), "{error}");
+    assert_eq!(names(top.path(), Links::Anywhere), ["Chart.yaml", "stolen"]);
+}
+
+#[test]
+fn links_that_lead_back_up_end() {
+    let top = folder(&[("a/b.txt", "")]);
+    symlink("..", top.path().join("a/up")).unwrap();
+    let error = read_folder(top.path(), Links::Anywhere).unwrap_err().to_string();
+    assert!(error.contains("without an end"), "{error}");
+    let loops = folder(&[]);
+    symlink("x", loops.path().join("x")).unwrap();
+    assert!(matches!(read_folder(loops.path(), Links::Anywhere), Err(FolderError::Dangling { .. })));
+}
+
+#[test]
+fn what_is_no_file_or_too_large_is_refused() {
+    let top = folder(&[]);
+    let large = fs::File::create(top.path().join("large")).unwrap();
+    large.set_len(MAX_FILE_BYTES + 1).unwrap();
+    let error = read_folder(top.path(), Links::Inside).unwrap_err().to_string();
+    assert_eq!(error, "chart file \"large\" is larger than the maximum file size 5242880");
+    let socket = folder(&[]);
+    let _listening = std::os::unix::net::UnixListener::bind(socket.path().join("s")).unwrap();
+    assert!(matches!(read_folder(socket.path(), Links::Inside), Err(FolderError::Irregular(_))));
+}

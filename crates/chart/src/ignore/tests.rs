@@ -1,0 +1,47 @@
+//! Helm's own cases of `.helmignore`.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+#[track_caller]
+fn check(rules: &str, path: &str, folder: bool, ignored: bool) {
+    assert_eq!(Rules::read(rules).unwrap().ignores(path, folder), ignored, "{rules} {path}");
+}
+
+#[test]
+fn rules_match_as_in_helm() {
+    check("helm.txt", "helm.txt", false, true);
+    check("helm.*", "helm.txt", false, true);
+    check("tiller.*", "cargo/a.txt", false, false);
+    check("*/a.txt", "cargo/a.txt", false, true);
+    check("cargo/*.txt", "cargo/a.txt", false, true);
+    check("*.txt", "mast/a.txt", false, true);
+    check("cargo/", "cargo", true, true);
+    check("cargo/", "cargo", false, false);
+    check("/a.txt", "a.txt", false, true);
+    check("/a.txt", "cargo/a.txt", false, false);
+    check("/cargo/a.txt", "cargo/a.txt", false, true);
+    check("# a comment\n\n  a.txt  ", "a.txt", false, true);
+    check("a.txt", "", false, false);
+}
+
+#[test]
+fn negation_is_helm_s_own() {
+    check("!helm.txt", "helm.txt", false, false);
+    check("!helm.txt", "tiller.txt", false, true);
+    check("!*.txt", "cargo", true, true);
+    check("!cargo/", "mast/", true, true);
+}
+
+#[test]
+fn hidden_templates_are_always_ignored() {
+    let rules = Rules::default().with_defaults();
+    assert!(rules.ignores("templates/.hidden.yaml", false));
+    assert!(!rules.ignores("templates/shown.yaml", false));
+}
+
+#[test]
+fn what_is_no_rule_is_an_error() {
+    assert_eq!(Rules::read("a/**").unwrap_err(), RuleError::DoubleStar);
+    assert_eq!(Rules::read("[").unwrap_err().to_string(), "syntax error in pattern");
+}

@@ -1,0 +1,77 @@
+//! OpenShift Templates, as library-go's own tests have them.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::*;
+
+fn template(parameters: Value, object: Value) -> Template {
+    let whole = json!({"kind": "Template", "metadata": {"name": "t"}, "parameters": parameters, "objects": [object]});
+    Template::of(whole).unwrap()
+}
+
+fn processed(parameters: Value, object: Value) -> Value {
+    template(parameters, object).process(&Given::default(), &mut Chance::seeded(1)).unwrap().remove(0)
+}
+
+#[test]
+fn parameters_are_put_into_keys_and_values() {
+    let parameters = json!([{"name": "A", "value": "x"}, {"name": "N", "value": "5"}, {"name": "J", "value": "{\"k\":[1]}"}, {"name": "T", "value": "abc"}]);
+    let object = json!({"kind": "K", "${A}-key": "<${A}${A}> ${NOPE}", "n": "${{N}}", "j": "${{J}}", "t": "${{T}}", "mixed": "x${{N}}", "l": ["${A}", 3]});
+    let wanted = json!({"kind": "K", "x-key": "<xx> ${NOPE}", "n": 5, "j": {"k": [1]}, "t": "abc", "mixed": "x${{N}}", "l": ["x", 3]});
+    assert_eq!(processed(parameters, object), wanted);
+}
+
+#[test]
+fn namespaces_that_are_written_out_are_taken_away() {
+    let parameters = json!([{"name": "NS", "value": "shop"}]);
+    let object = |namespace: &str| json!({"kind": "K", "metadata": {"name": "n", "namespace": namespace}});
+    assert_eq!(processed(parameters.clone(), object("fixed")), json!({"kind": "K", "metadata": {"name": "n"}}));
+    assert_eq!(processed(parameters, object("${NS}")), object("shop"));
+}
+
+#[test]
+fn labels_go_to_every_object_and_old_kinds_to_their_groups() {
+    let mut template = template(
+        json!([{"name": "A", "value": "x"}]),
+        json!({"apiVersion": "v1", "kind": "Route", "metadata": {"labels": {"own": "1"}}}),
+    );
+    template.labels = Some(BTreeMap::from([("l-${A}".to_string(), "${A}".to_string())]));
+    let given = Given { labels: BTreeMap::from([("user".to_string(), "me".to_string())]), ..Given::default() };
+    let made = template.process(&given, &mut Chance::seeded(1)).unwrap();
+    let wanted = json!({"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"labels": {"l-x": "x", "own": "1", "user": "me"}}});
+    assert_eq!(made, [wanted]);
+}
+
+#[test]
+fn values_are_generated_from_a_seed() {
+    let parameters = json!([{"name": "P", "generate": "expression", "from": "user[0-9]{3}-[a-zA-Z0-9]{8}"}]);
+    let made = |seed| {
+        let template = template(parameters.clone(), json!({"kind": "K", "v": "${P}"}));
+        template.process(&Given::default(), &mut Chance::seeded(seed)).unwrap()[0]["v"].as_str().unwrap().to_string()
+    };
+    assert_eq!(made(7), made(7));
+    assert_ne!(made(7), made(8));
+    assert!(Regex::new("^user[0-8]{3}-[a-yA-Y0-8]{8}$").unwrap().is_match(&made(7)), "{}", made(7));
+}
+
+#[test]
+fn what_is_missing_or_unknown_is_said_in_the_words_of_oc() {
+    let required = || template(json!([{"name": "A"}, {"name": "B", "required": true}]), json!({"kind": "K"}));
+    let error = required().process(&Given::default(), &mut Chance::seeded(1)).unwrap_err().to_string();
+    let words =
+        "template.parameters[1]: Required value: template.parameters[1]: parameter B is required and must be specified";
+    assert_eq!(error, format!("Template.template.openshift.io \"t\" is invalid: {words}"));
+    let given = Given { parameters: BTreeMap::from([("C".to_string(), "1".to_string())]), ..Given::default() };
+    let error = required().process(&given, &mut Chance::seeded(1)).unwrap_err().to_string();
+    assert_eq!(error, "unknown parameter name \"C\"");
+    let broken = template(json!([{"name": "A", "generate": "expression", "from": "[a-z]{300}"}]), json!({"kind": "K"}));
+    let error = broken.process(&Given::default(), &mut Chance::seeded(1)).unwrap_err().to_string();
+    assert!(error.ends_with("range must be within [1-255] characters (300)"), "{error}");
+    assert!(
+        Template::read("kind: Pod\nmetadata: {name: p}")
+            .unwrap_err()
+            .to_string()
+            .contains("not a valid Template but Pod")
+    );
+}

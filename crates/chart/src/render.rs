@@ -1,0 +1,303 @@
+//! Rendering: a chart is compiled once, shared by threads, and rendered with values as often as wanted.
+
+mod assemble;
+mod data;
+mod functions;
+mod judge;
+mod mark;
+mod place;
+mod problem;
+mod run;
+mod types;
+mod yaml;
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use switchboard_object::Map;
+use switchboard_template::sprig::Ambient;
+use switchboard_template::{Limits, MissingKey, Options, Set, Str, Value};
+
+use crate::capabilities::Capabilities;
+use crate::chart::Chart;
+use crate::coalesce::{CoalesceError, Nulls, coalesce};
+use crate::instance::Instance;
+use crate::manifest::{self, ManifestError, Sorted};
+use crate::release::{NameError, Release};
+use crate::talk::Talk;
+
+use assemble::{Assembled, Template};
+use judge::Judge;
+pub use place::Place;
+use run::Run;
+pub use run::View;
+
+/// How many choices of subcharts are kept parsed.
+const MAX_SHAPES: usize = 16;
+/// How many bytes all templates of a chart may render to together.
+const MAX_OUTPUT_BYTES: usize = 256 << 20;
+/// The end of the name of a file whose text is for people.
+const NOTES: &str = "NOTES.txt";
+
+/// What a chart is rendered with.
+#[derive(Clone)]
+pub struct Request {
+    /// The release.
+    pub release: Release,
+    /// Values over those of the chart.
+    pub values: Map,
+    /// The cluster.
+    pub capabilities: Capabilities,
+    /// What `lookup` asks; nothing is found without.
+    pub view: Option<Arc<dyn View>>,
+    /// The clock and the randomness templates get; without, functions that need them fail.
+    pub ambient: Ambient,
+    /// Whether values are not judged by the charts' schemas.
+    pub skip_schema: bool,
+    /// Whether missing values are let pass, as `helm lint` does.
+    pub lint: bool,
+    /// Where a template's work ends.
+    pub limits: Limits,
+}
+
+impl Request {
+    /// For a release, with nothing given.
+    pub fn new(release: Release) -> Self {
+        Self {
+            release,
+            values: Map::new(),
+            capabilities: Capabilities::default(),
+            view: None,
+            ambient: Ambient::default(),
+            skip_schema: false,
+            lint: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a chart became.
+#[derive(Clone, Debug, Default)]
+pub struct Rendered {
+    /// What each template wrote, by its name.
+    pub files: BTreeMap<String, String>,
+    /// Manifests and hooks, sorted.
+    pub sorted: Sorted,
+    /// The chart's own NOTES.txt.
+    pub notes: String,
+    /// The files of `crds/`, by their full names, which are not templates.
+    pub crds: Vec<(String, String)>,
+    /// What Helm would say on stderr.
+    pub warnings: Vec<String>,
+}
+
+/// Why a chart was not rendered. The text is Helm's.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// The release's name.
+    #[error("{0}")]
+    Name(#[from] NameError),
+    /// Values that cannot be brought together.
+    #[error("{0}")]
+    Values(#[from] CoalesceError),
+    /// The same while dependencies were sorted out.
+    #[error("chart dependencies processing failed: {0}")]
+    Dependencies(CoalesceError),
+    /// Values the schema refuses.
+    #[error("values don't meet the specifications of the schema(s) in the following chart(s):\n{0}")]
+    Schema(String),
+    /// A cluster the chart is not for.
+    #[error("chart requires kubeVersion: {range} which is incompatible with Kubernetes {version}")]
+    KubeVersion {
+        /// What the chart asks for.
+        range: String,
+        /// What the cluster is.
+        version: String,
+    },
+    /// A template that is none, or failed.
+    #[error("{text}")]
+    Template {
+        /// What Helm says.
+        text: String,
+        /// Where, and what may help.
+        place: Option<Box<Place>>,
+    },
+    /// What a template wrote is no manifest.
+    #[error("{error}")]
+    Manifest {
+        /// What Helm says.
+        error: ManifestError,
+        /// Where it comes from, and what may help.
+        place: Option<Box<Place>>,
+        /// All that was rendered.
+        files: BTreeMap<String, String>,
+    },
+}
+
+impl RenderError {
+    /// Whether Helm had begun with the release, which it says in the error's last lines.
+    pub fn is_of_release(&self) -> bool {
+        matches!(self, Self::KubeVersion { .. } | Self::Template { .. } | Self::Manifest { .. })
+    }
+
+    /// Where it happened, if that is known.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Template { place, .. } | Self::Manifest { place, .. } => place.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// A chart whose templates are parsed when first needed and kept: made for being shared.
+///
+/// # Guarantees
+/// - It may be rendered by many threads at once, each with its own values. // test: guarantees_threads_render_the_same
+/// - The same request gives the same output.                               // test: guarantees_the_same_request_gives_the_same
+pub struct Compiled {
+    chart: Arc<Chart>,
+    judge: Judge,
+    shapes: Mutex<Vec<(Shape, Arc<Assembled>)>>,
+}
+
+/// What tells choices of subcharts apart.
+type Shape = Vec<(usize, String)>;
+
+impl Compiled {
+    /// Compiles a chart.
+    pub fn new(chart: Arc<Chart>) -> Self {
+        Self { chart, judge: Judge::default(), shapes: Mutex::default() }
+    }
+
+    /// The chart.
+    pub fn chart(&self) -> &Arc<Chart> {
+        &self.chart
+    }
+
+    /// Renders the chart.
+    ///
+    /// # Errors
+    /// When values, templates or what they write are wrong.
+    pub fn render(&self, request: &Request) -> Result<Rendered, RenderError> {
+        let mut talk = Talk::default();
+        let (assembled, values) = self.prepared(request, &mut talk)?;
+        let files = execute(&assembled, request, &values)?;
+        let mut rendered =
+            Rendered { warnings: talk.into_lines(), crds: assemble::crds(&assembled.root), ..Rendered::default() };
+        let own_notes = format!("{}/templates/{NOTES}", assembled.root.name);
+        for (name, text) in files {
+            if name == own_notes {
+                rendered.notes = text;
+            } else if !name.ends_with(NOTES) {
+                rendered.files.insert(name, text);
+            }
+        }
+        match manifest::sort(&rendered.files) {
+            Ok(sorted) => rendered.sorted = sorted,
+            Err(error) => {
+                let written = rendered.files.get(&error.source_file).map_or("", String::as_str);
+                let place = place::of_manifest(&error, &assembled, request, &values, written);
+                return Err(RenderError::Manifest { error, place, files: rendered.files });
+            }
+        }
+        Ok(rendered)
+    }
+
+    /// What each template writes, by its name, without looking at it: what Helm's engine does.
+    ///
+    /// # Errors
+    /// When values or templates are wrong.
+    pub fn render_files(&self, request: &Request) -> Result<BTreeMap<String, String>, RenderError> {
+        let (assembled, values) = self.prepared(request, &mut Talk::default())?;
+        execute(&assembled, request, &values)
+    }
+
+    /// The templates and the values they get.
+    fn prepared(&self, request: &Request, talk: &mut Talk) -> Result<(Arc<Assembled>, Map), RenderError> {
+        request.release.check_name()?;
+        let enabled = Instance::enabled(&self.chart, &request.values, talk).map_err(RenderError::Dependencies)?;
+        let assembled = self.assembled(enabled)?;
+        assembled.warnings.iter().for_each(|line| talk.say(line.clone()));
+        let mut values = request.values.clone();
+        coalesce(&assembled.root, &mut values, Nulls::Remove, talk)?;
+        if !request.skip_schema {
+            self.judge.check(&assembled.root, &values)?;
+        }
+        judge::kube_version(&self.chart, &request.capabilities)?;
+        Ok((assembled, values))
+    }
+
+    /// The parsed templates for a choice of subcharts, from what is kept or made now.
+    fn assembled(&self, root: Instance) -> Result<Arc<Assembled>, RenderError> {
+        let mut shape = Vec::new();
+        root.shape(&mut shape);
+        let shapes = || self.shapes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = shapes().iter().find(|(known, _)| *known == shape) {
+            return Ok(found.clone());
+        }
+        let made = Arc::new(Assembled::new(root).map_err(RenderError::Dependencies)?);
+        let mut shapes = shapes();
+        if shapes.len() >= MAX_SHAPES {
+            shapes.remove(0);
+        }
+        shapes.push((shape, made.clone()));
+        Ok(made)
+    }
+}
+
+fn execute(assembled: &Assembled, request: &Request, values: &Map) -> Result<BTreeMap<String, String>, RenderError> {
+    let failed = |(text, place): &(String, Option<Box<Place>>)| RenderError::Template {
+        text: text.clone(),
+        place: place.clone(),
+    };
+    let set = assembled.set.as_ref().map_err(failed)?;
+    execute_with(set, assembled, request, values, None)
+}
+
+/// Executes the templates of a set, or one of them alone.
+fn execute_with(
+    set: &Arc<Set>,
+    assembled: &Assembled,
+    request: &Request,
+    values: &Map,
+    only: Option<&str>,
+) -> Result<BTreeMap<String, String>, RenderError> {
+    let dots = data::dots(&assembled.root, values, &request.release, &request.capabilities);
+    let run = Run::new(set.clone(), assembled.parsed.clone(), request.view.clone(), request.lint);
+    let hosts: [&dyn Any; 2] = [&run, &request.ambient];
+    let options = Options { missing_key: MissingKey::Zero, limits: request.limits, hosts: &hosts };
+    let mut files = BTreeMap::new();
+    let mut written = 0;
+    for template in &assembled.templates {
+        let partial = template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
+        if partial || only.is_some_and(|only| only != template.name) {
+            continue;
+        }
+        let dot = &dots[template.chart];
+        if let Some(map) = dot.as_map() {
+            map.insert(Str::new("Template"), template_of(template));
+        }
+        let text = set.render(&template.name, dot, &options).map_err(|error| RenderError::Template {
+            text: problem::of_running(&template.name, &error),
+            place: place::of_error(&error),
+        })?;
+        written += text.len();
+        if written > MAX_OUTPUT_BYTES {
+            let text = format!("the templates of {} write more than {MAX_OUTPUT_BYTES} bytes", assembled.root.name);
+            return Err(RenderError::Template { text, place: None });
+        }
+        let text = functions::without_no_value(Str::from(text));
+        files.insert(template.name.clone(), text.to_text().into_owned());
+    }
+    Ok(files)
+}
+
+fn template_of(template: &Template) -> Value {
+    let name = (Str::new("Name"), Value::string(&template.name));
+    let base = (Str::new("BasePath"), Value::string(&template.base));
+    Value::typed_map(types::VALUES, [name, base].into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! Helm's own functions, over sprig's.
+
+use std::sync::{Arc, LazyLock};
+
+use switchboard_object::json;
+use switchboard_template::sprig::{self, Sprig};
+use switchboard_template::{Error, Execution, Functions, Numbers, Set, Signature, Str, Type, Value};
+
+use super::run::{MAX_INCLUDES, Run};
+use super::yaml::{to_json, to_yaml, to_yaml_pretty};
+use crate::typed;
+
+/// What `fail` and `required` put around their words, for the error's reader to find them.
+pub const WARN_START: &str = "HELM_ERR_START";
+/// The end of those words.
+pub const WARN_END: &str = "HELM_ERR_END";
+
+const TEXT_OF_ANY: Signature = Signature::new(&[Type::ANY], Type::STRING);
+const MAP_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::MAP);
+const LIST_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::LIST);
+const TEXT_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::STRING);
+const TEXT_OF_TEXT_AND_ANY: Signature = Signature::new(&[Type::STRING, Type::ANY], Type::STRING);
+const ANY_OF_TEXT_AND_ANY: Signature = Signature::new(&[Type::STRING, Type::ANY], Type::ANY);
+const LOOKUP: Signature = Signature::new(&[Type::STRING, Type::STRING, Type::STRING, Type::STRING], Type::MAP);
+
+/// The functions charts call; the same for all of them.
+pub fn functions() -> Arc<Functions> {
+    static TABLE: LazyLock<Arc<Functions>> = LazyLock::new(|| Arc::new(table()));
+    TABLE.clone()
+}
+
+fn table() -> Functions {
+    let mut table = Sprig::V3.functions();
+    table.remove("env");
+    table.remove("expandenv");
+    // Names are looked up only where somebody asked for it: a chart must not tell the world that it is rendered.
+    table.add("getHostByName", TEXT_OF_TEXT, |_, _| Ok(Value::String(Str::EMPTY)));
+    table.add("include", TEXT_OF_TEXT_AND_ANY, include);
+    table.add("tpl", TEXT_OF_TEXT_AND_ANY, tpl);
+    table.add("required", ANY_OF_TEXT_AND_ANY, required);
+    table.add("fail", TEXT_OF_TEXT, fail);
+    table.add("lookup", LOOKUP, lookup);
+    add_conversions(&mut table);
+    table
+}
+
+fn add_conversions(table: &mut Functions) {
+    table.add("toYaml", TEXT_OF_ANY, |_, arguments| Ok(to_yaml(&arguments[0]).unwrap_or_default().into()));
+    table.add("mustToYaml", TEXT_OF_ANY, |_, arguments| {
+        to_yaml(&arguments[0])
+            .map(Value::String)
+            .map_err(|error| Error::call(format!("error marshaling into JSON: {error}")))
+    });
+    table.add("toYamlPretty", TEXT_OF_ANY, |_, arguments| Ok(to_yaml_pretty(&arguments[0]).unwrap_or_default().into()));
+    table.add("toJson", TEXT_OF_ANY, |_, arguments| {
+        Ok(Value::String(sprig::json::write(&arguments[0], true).map(Str::from).unwrap_or_default()))
+    });
+    table.add("mustToJson", TEXT_OF_ANY, |_, arguments| {
+        sprig::json::write(&arguments[0], true).map(|text| Value::String(text.into())).map_err(Error::call)
+    });
+    table.add("toToml", TEXT_OF_ANY, |_, arguments| {
+        Ok(Value::string(sprig::toml::write(&arguments[0]).unwrap_or_else(String::into_bytes)))
+    });
+    table.add("mustToToml", TEXT_OF_ANY, |_, arguments| {
+        sprig::toml::write(&arguments[0]).map(Value::string).map_err(Error::call)
+    });
+    table.add("fromYaml", MAP_OF_TEXT, |_, arguments| {
+        let read = typed::read(&text(&arguments[0]))
+            .map(|json| if json.is_null() { Json::Object(Default::default()) } else { json });
+        Ok(map_or_error(read.and_then(|json| a_map(json, typed::mismatch))))
+    });
+    table.add("fromYamlArray", LIST_OF_TEXT, |_, arguments| {
+        let read =
+            typed::read(&text(&arguments[0])).map(|json| if json.is_null() { Json::Array(Vec::new()) } else { json });
+        Ok(list_or_error(read.and_then(|json| a_list(json, typed::mismatch))))
+    });
+    table.add("fromJson", MAP_OF_TEXT, |_, arguments| {
+        Ok(map_or_error(read_json(&arguments[0]).and_then(|json| a_map(json, typed::json_mismatch))))
+    });
+    table.add("fromJsonArray", LIST_OF_TEXT, |_, arguments| {
+        Ok(list_or_error(read_json(&arguments[0]).and_then(|json| a_list(json, typed::json_mismatch))))
+    });
+    table.add("fromToml", MAP_OF_TEXT, |_, arguments| {
+        let text = arguments[0].as_str().cloned().unwrap_or_default();
+        Ok(sprig::toml::read(&text).unwrap_or_else(|error| Value::map([("Error", Value::from(error))])))
+    });
+}
+
+type Json = switchboard_object::Value;
+type Mismatch = fn(&Json, &str, &str) -> typed::DecodeError;
+
+fn text(value: &Value) -> String {
+    value.as_str().map(|text| text.to_text().into_owned()).unwrap_or_default()
+}
+
+fn read_json(value: &Value) -> Result<Json, typed::DecodeError> {
+    let read = json::read(text(value).as_bytes());
+    read.map(|document| document.value).map_err(|error| typed::DecodeError(error.to_string()))
+}
+
+/// A map; null is the nil one. (What the YAML functions read is empty instead.)
+fn a_map(json: Json, mismatch: Mismatch) -> Result<Value, typed::DecodeError> {
+    match json {
+        Json::Null => Ok(Value::zero(Type::MAP)),
+        Json::Object(_) => Ok(Value::from_json(&json, Numbers::Float)),
+        other => Err(mismatch(&other, "Go value", "map[string]interface {}")),
+    }
+}
+
+fn a_list(json: Json, mismatch: Mismatch) -> Result<Value, typed::DecodeError> {
+    match json {
+        Json::Null => Ok(Value::zero(Type::LIST)),
+        Json::Array(_) => Ok(Value::from_json(&json, Numbers::Float)),
+        other => Err(mismatch(&other, "Go value", "[]interface {}")),
+    }
+}
+
+fn map_or_error(read: Result<Value, typed::DecodeError>) -> Value {
+    read.unwrap_or_else(|error| Value::map([("Error", Value::from(error.to_string()))]))
+}
+
+fn list_or_error(read: Result<Value, typed::DecodeError>) -> Value {
+    read.unwrap_or_else(|error| Value::list(vec![Value::from(error.to_string())]))
+}
+
+fn run<'a>(execution: &Execution<'a>) -> Result<&'a Run, Error> {
+    execution.host::<Run>().ok_or_else(|| Error::call("this function needs a chart that is being rendered"))
+}
+
+fn include(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let name = arguments[0].as_str().cloned().unwrap_or_default();
+    let run = run(execution)?;
+    if !run.enter(&name) {
+        let text = format!("rendering template has a nested reference name: {name}: unable to execute template");
+        return Err(Error::call(text));
+    }
+    let rendered = execution.render(&name, &arguments[1]);
+    run.leave(&name);
+    rendered.map(Value::String)
+}
+
+fn tpl(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let template = arguments[0].as_str().cloned().unwrap_or_default();
+    // A text without an action is itself; parsing it for every value of a chart is what makes `tpl` slow.
+    if !contains(&template, b"{{") {
+        return Ok(Value::String(without_no_value(template)));
+    }
+    let run = run(execution)?;
+    let quoted = || switchboard_template::format::quote::quote(&template);
+    let set = run.template(execution.set(), &template);
+    let set = set.map_err(|error| Error::call(format!("cannot parse template {}: {error}", quoted())))?;
+    if !run.enter_tpl() {
+        return Err(Error::call(format!("templates given to tpl call tpl more than {MAX_INCLUDES} deep")));
+    }
+    let name = set.name().clone();
+    let rendered = execution.render_in(&set, &name, &arguments[1]);
+    run.leave_tpl();
+    match rendered {
+        Ok(text) => Ok(Value::String(without_no_value(text))),
+        Err(error) => Err(Error::call(format!("error during tpl function execution for {}: {error}", quoted()))),
+    }
+}
+
+fn required(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let missing = match &arguments[1] {
+        Value::Nil => true,
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    };
+    match (missing, run(execution)?.lint) {
+        (false, _) => Ok(arguments[1].clone()),
+        (true, true) => Ok(Value::String(Str::EMPTY)),
+        (true, false) => Err(warning(&arguments[0])),
+    }
+}
+
+fn fail(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    if run(execution)?.lint {
+        return Ok(Value::String(Str::EMPTY));
+    }
+    Err(warning(&arguments[0]))
+}
+
+fn warning(words: &Value) -> Error {
+    Error::call(format!("{WARN_START}{}{WARN_END}", text(words)))
+}
+
+fn lookup(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let empty = || Value::map(Vec::<(Str, Value)>::new());
+    let run = run(execution)?;
+    let Some(view) = run.view.as_ref().filter(|_| !run.lint) else { return Ok(empty()) };
+    let part = |index: usize| text(&arguments[index]);
+    let found = view.lookup(&part(0), &part(1), &part(2), &part(3)).map_err(Error::call)?;
+    Ok(found.map_or_else(empty, |object| Value::from_json(&object, Numbers::Int64)))
+}
+
+fn contains(text: &[u8], wanted: &[u8]) -> bool {
+    text.windows(wanted.len()).any(|window| window == wanted)
+}
+
+/// What Go prints for a missing value is nothing in charts.
+pub fn without_no_value(text: Str) -> Str {
+    const NO_VALUE: &[u8] = b"<no value>";
+    if !contains(&text, NO_VALUE) {
+        return text;
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest: &[u8] = &text;
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix(NO_VALUE) {
+            rest = behind;
+        } else {
+            out.push(rest[0]);
+            rest = &rest[1..];
+        }
+    }
+    Str::from(out)
+}
+
+/// Values as JSON, for methods that convert.
+pub fn json_of(value: &Value) -> Json {
+    to_json(value).unwrap_or(Json::Null)
+}
+
+/// The text of a map of texts, as `.Files.AsConfig` makes it.
+pub fn yaml_of(value: &Value) -> Value {
+    Value::String(to_yaml(value).unwrap_or_default())
+}
+
+/// Parses a text that is given to `tpl` in a layer of its own over the templates that are there.
+///
+/// # Errors
+/// When it is no template.
+pub fn layer(below: &Arc<Set>, text: &Str) -> Result<Arc<Set>, Error> {
+    let mut set = Set::layer(below);
+    set.parse_new(below.name(), text)?;
+    Ok(Arc::new(set))
+}

@@ -1,0 +1,192 @@
+//! Rendering as a library: shared, bounded, with places. What is rendered to the byte is in `tests/charts`.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::file::File;
+
+fn compiled(files: &[(&str, &str)]) -> Compiled {
+    let own = [("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}")];
+    let files = own.iter().chain(files).map(|(name, text)| File::new(*name, text.as_bytes())).collect();
+    Compiled::new(Chart::from_files(files).unwrap())
+}
+
+fn request(values: &str) -> Request {
+    let mut request = Request::new(Release::new("rel", "default"));
+    request.values = crate::values::read(values).unwrap();
+    request
+}
+
+fn error_of(template: &str, values: &str) -> RenderError {
+    compiled(&[("templates/a.yaml", template)]).render(&request(values)).unwrap_err()
+}
+
+#[test]
+fn guarantees_threads_render_the_same() {
+    let chart = compiled(&[
+        ("values.yaml", "count: 1\nt: 'tpl {{ .Values.count }}'"),
+        ("templates/_h.tpl", "{{ define \"h\" }}{{ tpl .Values.t . }}{{ end }}"),
+        ("templates/a.yaml", "kind: A\ncount: {{ .Values.count }}\nh: {{ include \"h\" . }}\n"),
+    ]);
+    let alone: Vec<String> = (0..20).map(|n| text(&chart, n)).collect();
+    let together: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..20)
+            .map(|n| {
+                scope.spawn({
+                    let chart = &chart;
+                    move || text(chart, n)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(alone, together);
+    assert!(alone[7].contains("h: tpl 7"), "{}", alone[7]);
+}
+
+fn text(chart: &Compiled, n: usize) -> String {
+    chart.render(&request(&format!("count: {n}"))).unwrap().files["shop/templates/a.yaml"].clone()
+}
+
+#[test]
+fn guarantees_the_same_request_gives_the_same() {
+    let chart = compiled(&[("templates/a.yaml", "kind: {{ randAlpha 5 }}\nid: {{ uuidv4 }}\n")]);
+    let mut request = request("");
+    assert!(chart.render(&request).is_err(), "no chance was given");
+    request.ambient = Ambient::fixed("2026-01-01T00:00:00Z".parse().unwrap(), b"seed");
+    let first = chart.render(&request).unwrap().files;
+    request.ambient = Ambient::fixed("2026-01-01T00:00:00Z".parse().unwrap(), b"seed");
+    assert_eq!(first, chart.render(&request).unwrap().files);
+}
+
+#[test]
+fn one_rendering_leaves_nothing_for_the_next() {
+    let chart = compiled(&[
+        ("values.yaml", "m: {a: 1}"),
+        ("templates/a.yaml", "kind: A\nm: {{ .Values.m | toJson }}\n{{ $_ := set .Values.m \"b\" 2 }}"),
+    ]);
+    for _ in 0..2 {
+        assert_eq!(chart.render(&request("")).unwrap().sorted.manifests[0].object["m"], serde_json::json!({"a": 1}));
+    }
+}
+
+#[test]
+fn endless_includes_end() {
+    let chart = compiled(&[
+        ("templates/_h.tpl", "{{ define \"x\" }}{{ include \"x\" . }}{{ end }}"),
+        ("templates/a.yaml", "{{ include \"x\" . }}"),
+    ]);
+    let error = chart.render(&request("")).unwrap_err().to_string();
+    assert!(
+        error.contains("rendering template has a nested reference name: x: unable to execute template"),
+        "{}",
+        &error[..200]
+    );
+}
+
+#[test]
+fn endless_templates_end() {
+    let error = error_of("{{ define \"x\" }}{{ template \"x\" . }}{{ end }}{{ template \"x\" . }}", "").to_string();
+    assert!(error.contains("exceeded maximum template depth"), "{}", &error[..error.len().min(300)]);
+}
+
+#[test]
+fn endless_tpl_ends() {
+    let error = error_of("{{ tpl .Values.t . }}", "t: '{{ tpl .Values.t . }}'").to_string();
+    assert!(error.contains("tpl more than 1000 deep"), "{}", &error[error.len() - 300..]);
+}
+
+#[test]
+fn huge_ranges_end() {
+    let chart = compiled(&[("templates/a.yaml", "{{ range untilStep 0 2000000000 1 }}x{{ end }}")]);
+    let mut request = request("");
+    request.limits.steps = 1_000_000;
+    assert!(chart.render(&request).is_err());
+    let chart = compiled(&[("templates/a.yaml", "{{ range 1000000 }}{{ range 1000000 }}{{ end }}{{ end }}")]);
+    assert!(chart.render(&request).unwrap_err().to_string().contains("steps"));
+}
+
+#[test]
+fn huge_outputs_end() {
+    let chart = compiled(&[("templates/a.yaml", "{{ range 100000 }}{{ repeat 1000 \"x\" }}{{ end }}")]);
+    let mut request = request("");
+    request.limits.output_bytes = 1_000_000;
+    assert!(chart.render(&request).is_err());
+}
+
+#[test]
+fn maps_that_contain_themselves_end() {
+    let chart =
+        compiled(&[("templates/a.yaml", "kind: A\n{{ $m := dict }}{{ $_ := set $m \"m\" $m }}y: [{{ toYaml $m }}]\n")]);
+    assert_eq!(chart.render(&request("")).unwrap().files["shop/templates/a.yaml"], "kind: A\ny: []\n");
+}
+
+#[test]
+fn a_field_of_nothing_is_explained() {
+    let error = error_of("a: 1\nb: {{ .Values.image.tag }}\n", "");
+    let place = error.place().unwrap();
+    assert_eq!((place.file.as_str(), place.line), ("shop/templates/a.yaml", 2));
+    assert_eq!(place.what, "`.Values.image` is not set, so it has no `tag`");
+    assert!(place.hint.as_deref().unwrap().starts_with("set it, for example with --set image.tag=..."), "{place}");
+}
+
+#[test]
+fn a_document_that_is_no_yaml_is_traced_to_its_template() {
+    let template = "kind: A\n{{- if true }}\ndata:\n  x: {{ .Values.note }}\n{{- end }}\n";
+    let error = error_of(template, "note: 'a: b'");
+    let place = error.place().unwrap();
+    assert_eq!((place.line, place.column), (4, Some(6)), "{place}");
+    assert!(place.what.contains("`.Values.note` is \"a: b\""), "{place}");
+    assert_eq!(place.hint.as_deref(), Some("quote it: {{ .Values.note | quote }}"));
+}
+
+#[test]
+fn lookup_asks_the_view() {
+    struct One;
+    impl View for One {
+        fn lookup(
+            &self,
+            version: &str,
+            kind: &str,
+            namespace: &str,
+            name: &str,
+        ) -> Result<Option<switchboard_object::Value>, String> {
+            Ok((name == "there").then(|| serde_json::json!({"v": version, "k": kind, "n": namespace, "i": 3})))
+        }
+    }
+    let text = "kind: A\nt: {{ (lookup \"v1\" \"Secret\" \"ns\" \"there\") | toJson }}\nnone: {{ lookup \"v1\" \"Secret\" \"ns\" \"x\" | toJson }}\n";
+    let chart = compiled(&[("templates/a.yaml", text)]);
+    let mut request = request("");
+    request.view = Some(Arc::new(One));
+    let object = &chart.render(&request).unwrap().sorted.manifests[0].object;
+    assert_eq!(
+        *object,
+        serde_json::json!({"kind": "A", "t": {"v": "v1", "k": "Secret", "n": "ns", "i": 3}, "none": {}})
+    );
+}
+
+#[test]
+fn linting_lets_missing_values_pass() {
+    let chart = compiled(&[("templates/a.yaml", "kind: A\nx: '{{ required \"x\" .Values.x }}{{ fail \"y\" }}'\n")]);
+    let mut request = request("");
+    request.lint = true;
+    assert_eq!(chart.render(&request).unwrap().sorted.manifests[0].object["x"], "");
+}
+
+#[test]
+fn templates_are_parsed_once_for_a_choice_of_subcharts() {
+    let files = |count: usize| {
+        let mut files = vec![("templates/a.yaml".to_string(), "kind: A\n".to_string())];
+        for n in 0..count {
+            files.push((format!("charts/s{n}/Chart.yaml"), format!("{{apiVersion: v2, name: s{n}, version: 1.0.0}}")));
+            files.push((format!("charts/s{n}/templates/b.yaml"), "kind: B\nname: {{ .Chart.Name }}\n".to_string()));
+        }
+        files
+    };
+    let files = files(100);
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let chart = compiled(&files);
+    assert_eq!(chart.render(&request("")).unwrap().sorted.manifests.len(), 101);
+    assert_eq!(chart.shapes.lock().unwrap().len(), 1, "parsed once");
+    chart.render(&request("s1: {x: 1}")).unwrap();
+    assert_eq!(chart.shapes.lock().unwrap().len(), 1, "other values, the same templates");
+}

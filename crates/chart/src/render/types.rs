@@ -1,0 +1,267 @@
+//! Go's types as charts meet them: values, files, API versions, the cluster.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use switchboard_template::{Error, Execution, Method, Named, Object, Shape, Signature, Str, Type, Value};
+
+use super::functions::{json_of, yaml_of};
+use crate::capabilities::{Capabilities, HELM_VERSION};
+use crate::glob;
+
+/// `common.Values`: a map with methods.
+pub const VALUES: Type = Type(&Shape::Named(&Named {
+    name: "common.Values",
+    underlying: Type::MAP,
+    methods: &[
+        Method { name: "AsMap", signature: Signature::new(&[], Type::MAP), body: as_map },
+        Method { name: "YAML", signature: Signature::new(&[], Type::STRING), body: values_yaml },
+        Method { name: "Table", signature: Signature::new(&[Type::STRING], Type::MAP), body: values_table },
+        Method { name: "PathValue", signature: Signature::new(&[Type::STRING], Type::ANY), body: path_value },
+    ],
+}));
+
+const FILE_MAP: Type = Type(&Shape::Map(Type::STRING, Type::BYTES));
+
+/// `engine.files`: names and bytes.
+pub const FILES: Type = Type(&Shape::Named(&Named {
+    name: "engine.files",
+    underlying: FILE_MAP,
+    methods: &[
+        Method { name: "Get", signature: Signature::new(&[Type::STRING], Type::STRING), body: files_get },
+        Method { name: "GetBytes", signature: Signature::new(&[Type::STRING], Type::BYTES), body: files_bytes },
+        Method { name: "Glob", signature: Signature::new(&[Type::STRING], FILE_MAP), body: files_glob },
+        Method { name: "AsConfig", signature: Signature::new(&[], Type::STRING), body: files_config },
+        Method { name: "AsSecrets", signature: Signature::new(&[], Type::STRING), body: files_secrets },
+        Method { name: "Lines", signature: Signature::new(&[Type::STRING], Type::STRINGS), body: files_lines },
+    ],
+}));
+
+/// `common.VersionSet`: API versions.
+const VERSIONS: Type = Type(&Shape::Named(&Named {
+    name: "common.VersionSet",
+    underlying: Type::STRINGS,
+    methods: &[Method { name: "Has", signature: Signature::new(&[Type::STRING], Type::BOOL), body: versions_has }],
+}));
+
+const CAPABILITIES: Type = Type(&Shape::Pointer(Type(&Shape::Named(&Named {
+    name: "common.Capabilities",
+    underlying: Type(&Shape::Struct),
+    methods: &[],
+}))));
+
+const KUBE_VERSION: Type = Type(&Shape::Named(&Named {
+    name: "common.KubeVersion",
+    underlying: Type(&Shape::Struct),
+    methods: &[
+        Method { name: "String", signature: Signature::new(&[], Type::STRING), body: kube_text },
+        Method { name: "GitVersion", signature: Signature::new(&[], Type::STRING), body: kube_git },
+    ],
+}));
+
+const BUILD_INFO: Type =
+    Type(&Shape::Named(&Named { name: "version.BuildInfo", underlying: Type(&Shape::Struct), methods: &[] }));
+
+type Answer = Result<Value, Error>;
+
+fn argument(arguments: &[Value]) -> Str {
+    arguments.first().and_then(Value::as_str).cloned().unwrap_or_default()
+}
+
+fn as_map(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    Ok(match this {
+        Value::Map(_, map) if !map.is_empty() => Value::Map(Type::MAP, map.clone()),
+        _ => Value::map(Vec::<(Str, Value)>::new()),
+    })
+}
+
+fn values_yaml(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    Ok(Value::string(switchboard_object::yaml::to_string(&json_of(this))))
+}
+
+fn table_at(this: &Value, path: &str) -> Result<Value, String> {
+    let mut table = this.clone();
+    for part in path.split('.') {
+        let next = table.as_map().and_then(|map| map.get(part.as_bytes()));
+        match next {
+            Some(Value::Map(_, map)) => table = Value::Map(VALUES, map),
+            _ => return Err(part.to_string()),
+        }
+    }
+    Ok(table)
+}
+
+fn values_table(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    let path = argument(arguments);
+    table_at(this, &path.to_text()).map_err(|key| Error::call(format!("{key:?} is not a table")))
+}
+
+fn path_value(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    let path = argument(arguments).to_text().into_owned();
+    if path.is_empty() {
+        return Err(Error::call("YAML path cannot be empty"));
+    }
+    let (table, key) = match path.rsplit_once('.') {
+        Some((parents, key)) => (table_at(this, parents).ok(), key),
+        None => (Some(this.clone()), path.as_str()),
+    };
+    let found = table.and_then(|table| table.as_map()?.get(key.as_bytes()));
+    match found {
+        Some(value) if value.as_map().is_none() => Ok(value),
+        _ => Err(Error::call(format!("{key:?} is not a value"))),
+    }
+}
+
+fn file(this: &Value, name: &Str) -> Option<Rc<[u8]>> {
+    match this.as_map()?.get(name)? {
+        Value::Bytes(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+fn files_get(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    Ok(file(this, &argument(arguments)).map_or(Value::String(Str::EMPTY), |bytes| Value::string(&bytes)))
+}
+
+fn files_bytes(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    Ok(Value::Bytes(file(this, &argument(arguments)).unwrap_or_default()))
+}
+
+fn files_glob(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    let pattern = glob::compile(&argument(arguments).to_text());
+    let all = this.as_map().map(|map| map.snapshot()).unwrap_or_default();
+    let matching = all.into_iter().filter(|(name, _)| pattern.is_match(&name.to_text()));
+    Ok(Value::typed_map(FILES, matching.collect()))
+}
+
+fn base(name: &Str) -> Str {
+    let text = name.to_text();
+    Str::new(text.rsplit('/').next().unwrap_or(&text))
+}
+
+fn files_config(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    flattened(this, |bytes| Value::string(bytes))
+}
+
+fn files_secrets(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    flattened(this, |bytes| Value::string(STANDARD.encode(bytes)))
+}
+
+fn flattened(this: &Value, text: impl Fn(&[u8]) -> Value) -> Answer {
+    let all = this.as_map().map(|map| map.snapshot()).unwrap_or_default();
+    let entries = all.into_iter().filter_map(|(name, bytes)| match bytes {
+        Value::Bytes(bytes) => Some((base(&name), text(&bytes))),
+        _ => None,
+    });
+    Ok(yaml_of(&Value::map(entries)))
+}
+
+fn files_lines(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    let Some(data) = file(this, &argument(arguments)) else { return Ok(Value::strings(Vec::<Str>::new())) };
+    if data.is_empty() {
+        return Err(Error::call("runtime error: index out of range [-1]"));
+    }
+    let text = data.strip_suffix(b"\n").unwrap_or(&data);
+    Ok(Value::strings(text.split(|byte| *byte == b'\n')))
+}
+
+fn versions_has(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    let wanted = argument(arguments);
+    let known = this.as_list().is_some_and(|list| list.iter().any(|item| item.as_str() == Some(&wanted)));
+    Ok(Value::Bool(known))
+}
+
+/// What a chart sees of the cluster.
+pub fn capabilities(of: &Capabilities) -> Value {
+    let versions = of.api_versions.iter().map(Value::string).collect();
+    let version = &of.kube_version;
+    Value::from_object(Struct {
+        go_type: CAPABILITIES,
+        fields: vec![
+            ("KubeVersion", kube_version(version)),
+            ("APIVersions", Value::typed_list(VERSIONS, versions)),
+            ("HelmVersion", build_info(version)),
+        ],
+        json: None,
+    })
+}
+
+fn kube_version(version: &crate::capabilities::KubeVersion) -> Value {
+    Value::from_object(Struct {
+        go_type: KUBE_VERSION,
+        fields: vec![
+            ("Version", Value::string(&version.version)),
+            ("normalizedVersion", Value::string(&version.normalized)),
+            ("Major", Value::string(&version.major)),
+            ("Minor", Value::string(&version.minor)),
+        ],
+        json: Some(format!(
+            "{{\"Version\":{:?},\"Major\":{:?},\"Minor\":{:?}}}",
+            version.version, version.major, version.minor
+        )),
+    })
+}
+
+fn build_info(_: &crate::capabilities::KubeVersion) -> Value {
+    let (go, client) = ("go1.26.8", "v1.36");
+    Value::from_object(Struct {
+        go_type: BUILD_INFO,
+        fields: vec![
+            ("Version", Value::string(HELM_VERSION)),
+            ("GitCommit", Value::string("")),
+            ("GitTreeState", Value::string("")),
+            ("GoVersion", Value::string(go)),
+            ("KubeClientVersion", Value::string(client)),
+        ],
+        json: Some(format!(
+            "{{\"version\":\"{HELM_VERSION}\",\"go_version\":\"{go}\",\"kube_client_version\":\"{client}\"}}"
+        )),
+    })
+}
+
+fn kube_field(this: &Value, name: &str) -> Answer {
+    Ok(this.object::<Struct>().and_then(|object| object.field(name)).unwrap_or_default())
+}
+
+fn kube_text(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    kube_field(this, "normalizedVersion")
+}
+
+fn kube_git(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    kube_field(this, "Version")
+}
+
+/// A struct of Go with its fields in order.
+struct Struct {
+    go_type: Type,
+    fields: Vec<(&'static str, Value)>,
+    json: Option<String>,
+}
+
+impl Object for Struct {
+    fn go_type(&self) -> Type {
+        self.go_type
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn field(&self, name: &str) -> Option<Value> {
+        self.fields.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Value)> {
+        self.fields.clone()
+    }
+
+    fn text(&self) -> Option<Str> {
+        (self.go_type == KUBE_VERSION).then(|| self.field("normalizedVersion")?.as_str().cloned()).flatten()
+    }
+
+    fn json(&self) -> Option<String> {
+        self.json.clone()
+    }
+}

@@ -1,0 +1,120 @@
+//! `values.schema.json`: what values must look like, judged and worded as the validator inside Helm does it
+//! (JSON Schema, drafts 4 to 2020-12).
+//!
+//! Schemas of other places are not fetched: rendering a chart talks to nobody. A `$ref` to one is an error; an unresolved
+//! `urn:` is let through, as in Helm.
+
+mod combine;
+mod compare;
+mod compile;
+mod format;
+mod number;
+mod problem;
+mod validate;
+
+use regex::Regex;
+use switchboard_object::Value;
+
+use number::Decimal;
+
+/// A schema, ready to judge.
+#[derive(Debug)]
+pub struct Schema {
+    nodes: Vec<Node>,
+}
+
+/// A schema that is none, in the validator's words.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// Not JSON.
+    #[error("{0}")]
+    Json(String),
+    /// A pattern Go's regular expressions do not have.
+    #[error("{0:?} is not valid regex: {1}")]
+    Regex(String, String),
+    /// A `$ref` to nothing.
+    #[error("invalid jsonpointer: json-pointer in \"file:///values.schema.json{0}\" not found")]
+    Pointer(String),
+    /// A `$ref` to a place that would have to be fetched.
+    #[error("failing loading {0:?}: schemas of other places are not fetched")]
+    Remote(String),
+    /// A `$schema` nobody knows.
+    #[error("failing loading {0:?}: the draft is not known")]
+    Draft(String),
+}
+
+impl Schema {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// When it is no schema, or refers to another place.
+    pub fn read(bytes: &[u8]) -> Result<Self, SchemaError> {
+        compile::compile(bytes)
+    }
+
+    /// Judges values.
+    ///
+    /// # Errors
+    /// All that is wrong, one line each, as Helm prints it.
+    pub fn check(&self, values: &Value) -> Result<(), String> {
+        validate::check(&self.nodes, values).map_err(|problem| problem.told())
+    }
+}
+
+/// One schema of the tree; those it is made of by their places.
+#[derive(Debug, Default)]
+struct Node {
+    draft: u16,
+    always: Option<bool>,
+    types: Option<Vec<String>>,
+    constant: Option<Value>,
+    values: Option<Vec<Value>>,
+    format: Option<String>,
+    reference: Option<usize>,
+    min_properties: Option<usize>,
+    max_properties: Option<usize>,
+    required: Vec<String>,
+    dependencies: Vec<(String, Depends)>,
+    properties: Vec<(String, usize)>,
+    pattern_properties: Vec<(Regex, usize)>,
+    additional_properties: Option<Additional>,
+    property_names: Option<usize>,
+    dependent_schemas: Vec<(String, usize)>,
+    dependent_required: Vec<(String, Vec<String>)>,
+    min_items: Option<usize>,
+    max_items: Option<usize>,
+    unique_items: bool,
+    items: Option<usize>,
+    item_list: Option<Vec<usize>>,
+    additional_items: Option<Additional>,
+    contains: Option<usize>,
+    min_contains: Option<usize>,
+    max_contains: Option<usize>,
+    min_length: Option<usize>,
+    max_length: Option<usize>,
+    pattern: Option<(String, Regex)>,
+    minimum: Option<Decimal>,
+    maximum: Option<Decimal>,
+    exclusive_minimum: Option<Decimal>,
+    exclusive_maximum: Option<Decimal>,
+    multiple_of: Option<Decimal>,
+    not: Option<usize>,
+    all_of: Vec<usize>,
+    any_of: Vec<usize>,
+    one_of: Vec<usize>,
+    condition: Option<(usize, Option<usize>, Option<usize>)>,
+    unevaluated_properties: Option<usize>,
+    unevaluated_items: Option<usize>,
+}
+
+#[derive(Debug)]
+enum Depends {
+    On(Vec<String>),
+    Fits(usize),
+}
+
+#[derive(Debug)]
+enum Additional {
+    Allowed(bool),
+    Fits(usize),
+}

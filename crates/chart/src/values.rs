@@ -1,0 +1,102 @@
+//! Values: files of them, and how one lies over another.
+
+use std::borrow::Cow;
+
+use serde_json::Number;
+use switchboard_object::{Map, Value};
+
+use crate::typed::{self, DecodeError};
+
+/// Reads the values of a YAML text; of several documents the later ones lie over the earlier.
+///
+/// All numbers are floats, as Go makes them of JSON.
+///
+/// # Errors
+/// When a document is not YAML or not a mapping.
+pub fn read(text: &str) -> Result<Map, DecodeError> {
+    let mut values = Map::new();
+    for document in documents(text)? {
+        let map = typed::read_map(&document);
+        let map = map.map_err(|error| DecodeError(format!("cannot unmarshal yaml document: {error}")))?;
+        merge(&mut values, floats_in(map));
+    }
+    Ok(values)
+}
+
+/// The documents of a stream, divided at lines `---`, as the reader of Kubernetes does.
+fn documents(text: &str) -> Result<Vec<Cow<'_, str>>, DecodeError> {
+    if !text.contains("---") {
+        return Ok(if text.is_empty() { Vec::new() } else { vec![text.into()] });
+    }
+    let mut documents = Vec::new();
+    let mut current = String::new();
+    for line in text.split_inclusive('\n') {
+        if let Some(behind) = line.strip_prefix("---") {
+            let behind = behind.trim();
+            if !behind.is_empty() && !behind.starts_with('#') {
+                let text = format!("error reading yaml document: invalid Yaml document separator: {behind}");
+                return Err(DecodeError(text));
+            }
+            if !current.is_empty() {
+                documents.push(std::mem::take(&mut current).into());
+                continue;
+            }
+        }
+        current.push_str(line);
+    }
+    if !current.is_empty() {
+        documents.push(current.into());
+    }
+    Ok(documents)
+}
+
+/// Lays values over others: mappings are merged, everything else is replaced.
+pub fn merge(under: &mut Map, over: Map) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(Value::Object(under)), Value::Object(over)) => merge(under, over),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}
+
+/// The same value with all numbers as floats.
+pub fn floats(value: Value) -> Value {
+    match value {
+        Value::Number(number) if !number.is_f64() => {
+            number.as_f64().and_then(Number::from_f64).map_or(Value::Null, Value::Number)
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(floats).collect()),
+        Value::Object(map) => Value::Object(floats_in(map)),
+        other => other,
+    }
+}
+
+fn floats_in(mut map: Map) -> Map {
+    for value in map.values_mut() {
+        match value {
+            Value::String(_) | Value::Bool(_) | Value::Null => {}
+            value => *value = floats(value.take()),
+        }
+    }
+    map
+}
+
+/// The mapping at a path such as `image.pull`; none where a part is missing or no mapping.
+pub fn table<'a>(values: &'a Map, path: &str) -> Option<&'a Map> {
+    path.split('.').try_fold(values, |table, part| table.get(part)?.as_object())
+}
+
+/// The value at a path, unless it is a mapping.
+pub fn at<'a>(values: &'a Map, path: &str) -> Option<&'a Value> {
+    let value = match path.rsplit_once('.') {
+        Some((parents, key)) => table(values, parents)?.get(key),
+        None => values.get(path),
+    };
+    value.filter(|value| !value.is_object())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+{{ define "who" }}lib for {{ .Chart.Name }}{{ end }}{{ define "lost" }}from lib{{ end }}

@@ -1,0 +1,1 @@
+{{ define "lost" }}from the top{{ end }}
