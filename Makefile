@@ -34,7 +34,7 @@ test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
 	  $(CARGO) test -p switchboard-suite --features real --test conformance
-	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard-template --features real --test go
+	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard-template --features real --test go --test sprig
 
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard

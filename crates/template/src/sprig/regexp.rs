@@ -26,6 +26,7 @@ pub struct Regexp {
     regex: Regex,
     /// Names of the groups; none for those without.
     names: Vec<Option<String>>,
+    splits_runes: bool,
 }
 
 thread_local! {
@@ -68,17 +69,29 @@ impl Regexp {
             .build();
         let shown = String::from_utf8_lossy(pattern);
         let regex = built.map_err(|_| format!("error parsing regexp: expression too large: `{shown}`"))?;
-        Ok(Regexp { regex, names: translated.names })
+        Ok(Regexp { regex, names: translated.names, splits_runes: translated.splits_runes })
     }
 
     /// Whether it matches anywhere.
     pub fn is_match(&self, text: &[u8]) -> bool {
-        self.regex.is_match(text)
+        if self.splits_runes { self.find(text).is_some() } else { self.regex.is_match(text) }
     }
 
     /// The leftmost match.
     pub fn find<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
-        self.regex.find(text).map(|found| found.as_bytes())
+        self.captures_from(text, 0).and_then(|found| found.get(0)).map(|found| found.as_bytes())
+    }
+
+    /// The leftmost match from a place on; none inside a rune, since Go walks over texts rune by rune.
+    fn captures_from<'t>(&self, text: &'t [u8], mut at: usize) -> Option<Captures<'t>> {
+        loop {
+            let captures = self.regex.captures_at(text, at)?;
+            let start = captures.get(0)?.start();
+            match after_rune(text, start).filter(|_| self.splits_runes) {
+                Some(after) => at = after,
+                None => return Some(captures),
+            }
+        }
     }
 
     /// At most `limit` matches, all if it is negative: start and end. An empty one right behind another does not count.
@@ -86,8 +99,12 @@ impl Regexp {
         let mut found = Vec::new();
         let (mut at, mut last_end) = (0, None);
         while at <= text.len() && (limit < 0 || (found.len() as i64) < limit) {
-            let Some(next) = self.regex.find_at(text, at) else { break };
-            let (start, end) = (next.start(), next.end());
+            let next = if self.splits_runes {
+                self.captures_from(text, at).and_then(|found| found.get(0))
+            } else {
+                self.regex.find_at(text, at)
+            };
+            let Some((start, end)) = next.map(|next| (next.start(), next.end())) else { break };
             let accepted = start != end || Some(end) != last_end;
             at = if end > at { end } else { at + step(&text[at..]) };
             if accepted {
@@ -144,7 +161,7 @@ impl Regexp {
         let mut out = Vec::with_capacity(text.len());
         let (mut at, mut last_end) = (0, 0);
         while at <= text.len() {
-            let Some(captures) = self.regex.captures_at(text, at) else { break };
+            let Some(captures) = self.captures_from(text, at) else { break };
             let Some(found) = captures.get(0) else { break };
             out.extend_from_slice(&text[last_end..found.start()]);
             if found.end() > last_end || found.start() == 0 {
@@ -189,6 +206,12 @@ impl Regexp {
         let mut named = self.names.iter().enumerate().filter(|(_, n)| n.as_deref() == Some(name));
         named.find_map(|(index, _)| captures.get(index + 1)).map(|m| m.as_bytes())
     }
+}
+
+/// The end of the rune that a place is inside of; nothing if it is between two.
+fn after_rune(text: &[u8], at: usize) -> Option<usize> {
+    let starts = (at.saturating_sub(3)..at).rev();
+    starts.map(|start| start + step(&text[start..])).find(|end| *end > at && *end <= text.len())
 }
 
 /// Length of the rune here; one past the end.

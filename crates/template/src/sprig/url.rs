@@ -2,7 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use switchboard_object::quote::quote;
+use super::text;
+use crate::format::quote::quote;
 
 /// Where a byte stands decides whether it is written as `%XX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,36 +25,47 @@ fn must_escape(byte: u8, place: Place) -> bool {
     !byte.is_ascii_alphanumeric() && !kept.contains(&byte)
 }
 
-/// A parsed URL.
+/// A parsed URL. Bytes, since an escape may stand for any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Url {
     /// In small letters.
-    pub scheme: String,
+    pub scheme: Vec<u8>,
     /// What stands behind the scheme where there is no `/`.
-    pub opaque: String,
+    pub opaque: Vec<u8>,
     /// Name and password, not escaped.
-    pub user: Option<(String, Option<String>)>,
+    pub user: User,
     /// With the port.
-    pub host: String,
+    pub host: Vec<u8>,
     /// Not escaped.
-    pub path: String,
+    pub path: Vec<u8>,
     /// Behind `?`, as it was.
-    pub query: String,
+    pub query: Vec<u8>,
     /// Behind `#`, not escaped.
-    pub fragment: String,
-    pub(super) raw_path: String,
-    pub(super) raw_fragment: String,
+    pub fragment: Vec<u8>,
+    pub(super) raw_path: Vec<u8>,
+    pub(super) raw_fragment: Vec<u8>,
     pub(super) force_query: bool,
     pub(super) omit_host: bool,
 }
 
+/// A name, and a password where a colon says that there is one.
+pub type User = Option<(Vec<u8>, Option<Vec<u8>>)>;
+
+/// Around the first place of a part; the second half is nothing where it is not there.
+fn cut<'t>(text: &'t [u8], part: &[u8]) -> (&'t [u8], Option<&'t [u8]>) {
+    match text::index(text, part) {
+        Some(at) => (&text[..at], Some(&text[at + part.len()..])),
+        None => (text, None),
+    }
+}
+
 impl Url {
     /// Go's `url.Parse`, with the text of its error.
-    pub fn parse(text: &str) -> Result<Url, String> {
-        let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
-        let failed = |of: &str, why: String| format!("parse {}: {why}", quote(of));
+    pub fn parse(text: &[u8]) -> Result<Url, String> {
+        let (before, fragment) = cut(text, b"#");
+        let failed = |of: &[u8], why: String| format!("parse {}: {why}", quote(of));
         let mut url = parse(before).map_err(|why| failed(before, why))?;
-        if !fragment.is_empty() {
+        if let Some(fragment) = fragment.filter(|fragment| !fragment.is_empty()) {
             url.fragment = unescape(fragment, Place::Fragment).map_err(|why| failed(text, why))?;
             url.raw_fragment = raw(&url.fragment, fragment, Place::Fragment);
         }
@@ -61,110 +73,103 @@ impl Url {
     }
 
     /// Go's `Userinfo.String`.
-    pub fn userinfo(&self) -> String {
+    pub fn userinfo(&self) -> Vec<u8> {
         match &self.user {
-            None => String::new(),
+            None => Vec::new(),
             Some((name, None)) => escape(name, Place::User),
             Some((name, Some(password))) => {
-                format!("{}:{}", escape(name, Place::User), escape(password, Place::User))
+                [escape(name, Place::User), b":".to_vec(), escape(password, Place::User)].concat()
             }
         }
     }
 
     /// Go's `Hostname`.
-    pub fn hostname(&self) -> &str {
-        let colon = self.host.rfind(':').filter(|at| is_port(&self.host[*at..]));
+    pub fn hostname(&self) -> &[u8] {
+        let colon = self.host.iter().rposition(|b| *b == b':').filter(|at| is_port(&self.host[*at..]));
         let host = &self.host[..colon.unwrap_or(self.host.len())];
-        host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host)
+        host.strip_prefix(b"[").and_then(|h| h.strip_suffix(b"]")).unwrap_or(host)
     }
 
-    fn escaped_path(&self) -> String {
-        if !self.raw_path.is_empty() && is_encoded(&self.raw_path, Place::Path) {
-            return self.raw_path.clone();
-        }
-        if self.path == "*" { self.path.clone() } else { escape(&self.path, Place::Path) }
-    }
-
-    fn escaped_fragment(&self) -> String {
-        if !self.raw_fragment.is_empty() && is_encoded(&self.raw_fragment, Place::Fragment) {
-            return self.raw_fragment.clone();
-        }
-        escape(&self.fragment, Place::Fragment)
-    }
-}
-
-impl std::fmt::Display for Url {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut out = String::new();
+    /// Go's `String`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
         if !self.scheme.is_empty() {
-            out += &format!("{}:", self.scheme);
+            out.extend([self.scheme.as_slice(), b":"].concat());
         }
         if self.opaque.is_empty() {
-            let bare = self.host.is_empty() && self.user.is_none();
-            let shown = !self.scheme.is_empty() || !bare;
-            if shown && !(self.omit_host && bare) {
-                if !bare || !self.path.is_empty() {
-                    out += "//";
-                }
-                if self.user.is_some() {
-                    out += &format!("{}@", self.userinfo());
-                }
-                out += &escape(&self.host, Place::Host);
-            }
-            let path = self.escaped_path();
-            if !path.is_empty() && !path.starts_with('/') && !self.host.is_empty() {
-                out.push('/');
-            }
-            // Not to be taken for a scheme.
-            if out.is_empty() && path.split('/').next().is_some_and(|first| first.contains(':')) {
-                out += "./";
-            }
-            out += &path;
+            self.write_hierarchy(&mut out)
         } else {
-            out += &self.opaque;
+            out.extend_from_slice(&self.opaque)
         }
         if self.force_query || !self.query.is_empty() {
-            out += &format!("?{}", self.query);
+            out.extend([b"?", self.query.as_slice()].concat());
         }
         if !self.fragment.is_empty() {
-            out += &format!("#{}", self.escaped_fragment());
+            let known = !self.raw_fragment.is_empty() && is_encoded(&self.raw_fragment, Place::Fragment);
+            out.push(b'#');
+            out.extend(if known { self.raw_fragment.clone() } else { escape(&self.fragment, Place::Fragment) });
         }
-        f.write_str(&out)
+        out
+    }
+
+    fn write_hierarchy(&self, out: &mut Vec<u8>) {
+        let bare = self.host.is_empty() && self.user.is_none();
+        let shown = !self.scheme.is_empty() || !bare;
+        if shown && !(self.omit_host && bare) {
+            if !bare || !self.path.is_empty() {
+                out.extend_from_slice(b"//");
+            }
+            if self.user.is_some() {
+                out.extend([self.userinfo().as_slice(), b"@"].concat());
+            }
+            out.extend(escape(&self.host, Place::Host));
+        }
+        let path = match self.path.as_slice() {
+            _ if !self.raw_path.is_empty() && is_encoded(&self.raw_path, Place::Path) => self.raw_path.clone(),
+            b"*" => self.path.clone(),
+            path => escape(path, Place::Path),
+        };
+        if !path.is_empty() && !path.starts_with(b"/") && !self.host.is_empty() {
+            out.push(b'/');
+        }
+        // Not to be taken for a scheme.
+        if out.is_empty() && cut(&path, b"/").0.contains(&b':') {
+            out.extend_from_slice(b"./");
+        }
+        out.extend(path);
     }
 }
 
-fn parse(text: &str) -> Result<Url, String> {
-    if text.bytes().any(|b| b < b' ' || b == 0x7f) {
+fn parse(text: &[u8]) -> Result<Url, String> {
+    if text.iter().any(|b| *b < b' ' || *b == 0x7f) {
         return Err("net/url: invalid control character in URL".to_string());
     }
     let mut url = Url::default();
-    if text == "*" {
-        url.path = "*".to_string();
+    if text == b"*" {
+        url.path = b"*".to_vec();
         return Ok(url);
     }
     let (scheme, mut rest) = scheme(text)?;
     url.scheme = scheme.to_ascii_lowercase();
-    if rest.ends_with('?') && rest.matches('?').count() == 1 {
-        url.force_query = true;
-        rest = &rest[..rest.len() - 1];
-    } else if let Some((before, query)) = rest.split_once('?') {
-        (rest, url.query) = (before, query.to_string());
+    match cut(rest, b"?") {
+        (before, Some(b"")) => (rest, url.force_query) = (before, true),
+        (before, query) => (rest, url.query) = (before, query.unwrap_or_default().to_vec()),
     }
-    if !rest.starts_with('/') {
+    if !rest.starts_with(b"/") {
         if !url.scheme.is_empty() {
-            url.opaque = rest.to_string();
+            url.opaque = rest.to_vec();
             return Ok(url);
         }
-        if rest.split('/').next().is_some_and(|first| first.contains(':')) {
+        if cut(rest, b"/").0.contains(&b':') {
             return Err("first path segment in URL cannot contain colon".to_string());
         }
     }
-    if rest.starts_with("//") && (!url.scheme.is_empty() || !rest.starts_with("///")) {
+    if rest.starts_with(b"//") && (!url.scheme.is_empty() || !rest.starts_with(b"///")) {
         let authority = &rest[2..];
-        let end = authority.find('/').unwrap_or(authority.len());
+        let end = text::index(authority, b"/").unwrap_or(authority.len());
         (url.user, url.host) = parse_authority(&url.scheme, &authority[..end])?;
         rest = &authority[end..];
-    } else if !url.scheme.is_empty() && rest.starts_with('/') {
+    } else if !url.scheme.is_empty() && rest.starts_with(b"/") {
         url.omit_host = true;
     }
     url.path = unescape(rest, Place::Path)?;
@@ -173,12 +178,12 @@ fn parse(text: &str) -> Result<Url, String> {
 }
 
 /// How it was written, where that is not how it would be written.
-fn raw(value: &str, written: &str, place: Place) -> String {
-    if escape(value, place) == written { String::new() } else { written.to_string() }
+fn raw(value: &[u8], written: &[u8], place: Place) -> Vec<u8> {
+    if escape(value, place) == written { Vec::new() } else { written.to_vec() }
 }
 
-fn scheme(text: &str) -> Result<(&str, &str), String> {
-    for (at, byte) in text.bytes().enumerate() {
+fn scheme(text: &[u8]) -> Result<(&[u8], &[u8]), String> {
+    for (at, byte) in text.iter().enumerate() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' => {}
             b'0'..=b'9' | b'+' | b'-' | b'.' if at > 0 => {}
@@ -187,41 +192,39 @@ fn scheme(text: &str) -> Result<(&str, &str), String> {
             _ => break,
         }
     }
-    Ok(("", text))
+    Ok((b"", text))
 }
 
-type User = Option<(String, Option<String>)>;
-
-fn parse_authority(scheme: &str, authority: &str) -> Result<(User, String), String> {
-    let Some((userinfo, host)) = authority.rsplit_once('@') else {
+fn parse_authority(scheme: &[u8], authority: &[u8]) -> Result<(User, Vec<u8>), String> {
+    let Some(at) = authority.iter().rposition(|b| *b == b'@') else {
         return Ok((None, parse_host(scheme, authority)?));
     };
-    let host = parse_host(scheme, host)?;
-    if !userinfo.chars().all(|c| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c)) {
+    let (userinfo, host) = (&authority[..at], parse_host(scheme, &authority[at + 1..])?);
+    if !userinfo.iter().all(|b| b.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(b)) {
         return Err("net/url: invalid userinfo".to_string());
     }
-    let user = match userinfo.split_once(':') {
-        None => (unescape(userinfo, Place::User)?, None),
-        Some((name, password)) => (unescape(name, Place::User)?, Some(unescape(password, Place::User)?)),
+    let user = match cut(userinfo, b":") {
+        (name, None) => (unescape(name, Place::User)?, None),
+        (name, Some(password)) => (unescape(name, Place::User)?, Some(unescape(password, Place::User)?)),
     };
     Ok((Some(user), host))
 }
 
-fn is_port(text: &str) -> bool {
-    text.is_empty() || text.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+fn is_port(text: &[u8]) -> bool {
+    text.is_empty() || text.strip_prefix(b":").is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
 }
 
-fn parse_host(scheme: &str, host: &str) -> Result<String, String> {
-    let bad_port = |port: &str| Err(format!("invalid port {} after host", quote(port)));
-    match (host.rfind('['), host.find(':')) {
+fn parse_host(scheme: &[u8], host: &[u8]) -> Result<Vec<u8>, String> {
+    let last = |wanted: u8| host.iter().rposition(|b| *b == wanted);
+    match (last(b'['), last(b':')) {
         (Some(0), _) => return parse_literal(host),
         (Some(_), _) => return Err("invalid IP-literal".to_string()),
-        (None, Some(first)) => {
-            let last = host.rfind(':').unwrap_or(first);
+        (None, Some(last)) => {
             // Only the web is strict about colons in names.
-            let at = if matches!(scheme, "http" | "https") { first } else { last };
+            let strict = matches!(scheme, b"http" | b"https");
+            let at = text::index(host, b":").filter(|_| strict).unwrap_or(last);
             if !is_port(&host[at..]) {
-                return bad_port(&host[at..]);
+                return Err(format!("invalid port {} after host", quote(&host[at..])));
             }
         }
         (None, None) => {}
@@ -229,81 +232,73 @@ fn parse_host(scheme: &str, host: &str) -> Result<String, String> {
     unescape(host, Place::Host)
 }
 
-fn parse_literal(host: &str) -> Result<String, String> {
-    let Some(close) = host.rfind(']') else { return Err("missing ']' in host".to_string()) };
+fn parse_literal(host: &[u8]) -> Result<Vec<u8>, String> {
+    let Some(close) = host.iter().rposition(|b| *b == b']') else { return Err("missing ']' in host".to_string()) };
     let (name, port) = (&host[1..close], &host[close + 1..]);
     if !is_port(port) {
         return Err(format!("invalid port {} after host", quote(port)));
     }
-    let name = match name.find("%25") {
-        Some(zone) => unescape(&name[..zone], Place::Host)? + &unescape(&name[zone..], Place::Zone)?,
+    let name = match text::index(name, b"%25") {
+        Some(zone) => [unescape(&name[..zone], Place::Host)?, unescape(&name[zone..], Place::Zone)?].concat(),
         None => unescape(name, Place::Host)?,
     };
-    let (address, zone) = name.split_once('%').map_or((name.as_str(), None), |(a, z)| (a, Some(z)));
+    let (address, zone) = cut(&name, b"%");
+    let address = String::from_utf8_lossy(address);
     if address.parse::<Ipv4Addr>().is_ok() && zone.is_none() {
         return Err("invalid IP-literal".to_string());
     }
-    if address.parse::<Ipv6Addr>().is_err() || zone == Some("") {
-        return Err(format!("invalid host: ParseAddr({}): {}", quote(&name), address_problem(address, zone)));
+    if address.parse::<Ipv6Addr>().is_err() || zone == Some(b"") {
+        return Err(format!("invalid host: ParseAddr({}): {}", quote(&name), address_problem(&address, zone)));
     }
-    Ok(format!("[{name}]{port}"))
+    Ok([b"[", name.as_slice(), b"]", port].concat())
 }
 
 /// The commonest of netip's complaints.
-fn address_problem(address: &str, zone: Option<&str>) -> String {
+fn address_problem(address: &str, zone: Option<&[u8]>) -> &'static str {
     match (address.contains(':'), address.contains('.'), zone) {
-        (true, _, Some("")) => "zone must be a non-empty string".to_string(),
-        (false, false, _) => "unable to parse IP".to_string(),
-        (false, true, Some(_)) => "missing IPv6 address".to_string(),
-        (false, true, None) => "unexpected character".to_string(),
-        (true, ..) => "address string too short".to_string(),
+        (true, _, Some(b"")) => "zone must be a non-empty string",
+        (false, false, _) => "unable to parse IP",
+        (false, true, Some(_)) => "missing IPv6 address",
+        (false, true, None) => "unexpected character",
+        (true, ..) => "address string too short",
     }
 }
 
-fn is_encoded(text: &str, place: Place) -> bool {
-    text.bytes().all(|b| b"!$&'()*+,;=:@[]%".contains(&b) || !must_escape(b, place))
+fn is_encoded(text: &[u8], place: Place) -> bool {
+    text.iter().all(|b| b"!$&'()*+,;=:@[]%".contains(b) || !must_escape(*b, place))
 }
 
-fn unescape(text: &str, place: Place) -> Result<String, String> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
+fn unescape(text: &[u8], place: Place) -> Result<Vec<u8>, String> {
+    let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
-    while at < bytes.len() {
-        let byte = bytes[at];
+    while at < text.len() {
+        let byte = text[at];
         if byte != b'%' {
             if matches!(place, Place::Host | Place::Zone) && byte < 0x80 && must_escape(byte, place) {
-                let shown = quote(&char::from(byte).to_string());
-                return Err(format!("invalid character {shown} in host name"));
+                return Err(format!("invalid character {} in host name", quote(&[byte])));
             }
             out.push(byte);
             at += 1;
             continue;
         }
-        let escape = &bytes[at..bytes.len().min(at + 3)];
-        let digits = escape.get(1..3).filter(|d| d.iter().all(u8::is_ascii_hexdigit));
-        let digits = digits.and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u8::from_str_radix(d, 16).ok());
-        let allowed = |value: u8| match place {
-            Place::Host => value >= 0x80 || value == b'%',
-            Place::Zone => value == b'%' || value == b' ' || !must_escape(value, Place::Host),
+        let escape = &text[at..text.len().min(at + 3)];
+        let digit = |at: usize| escape.get(at).and_then(|b| char::from(*b).to_digit(16));
+        let value = digit(1).zip(digit(2)).map(|(high, low)| (high * 16 + low) as u8);
+        let allowed = |value: &u8| match place {
+            Place::Host => *value >= 0x80 || *value == b'%',
+            Place::Zone => *value == b'%' || *value == b' ' || !must_escape(*value, Place::Host),
             _ => true,
         };
-        match digits.filter(|value| allowed(*value)) {
-            Some(value) => out.push(value),
-            None => return Err(format!("invalid URL escape {}", quote(&String::from_utf8_lossy(escape)))),
-        }
+        out.push(value.filter(allowed).ok_or_else(|| format!("invalid URL escape {}", quote(escape)))?);
         at += 3;
     }
-    Ok(String::from_utf8_lossy(&out).into_owned())
+    Ok(out)
 }
 
-fn escape(text: &str, place: Place) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if must_escape(byte, place) {
-            out += &format!("%{byte:02X}");
-        } else {
-            out.push(char::from(byte));
-        }
+fn escape(text: &[u8], place: Place) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        if must_escape(*byte, place) { out.extend(format!("%{byte:02X}").into_bytes()) } else { out.push(*byte) }
     }
     out
 }

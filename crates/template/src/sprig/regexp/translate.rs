@@ -14,6 +14,8 @@ const MAX_REPEAT: i64 = 1000;
 pub(super) struct Translated {
     pub text: String,
     pub names: Vec<Option<String>>,
+    /// Whether an empty match can be found inside a rune, where Go never looks.
+    pub splits_runes: bool,
 }
 
 pub(super) fn translate(pattern: &[u8]) -> Result<Translated, String> {
@@ -23,6 +25,7 @@ pub(super) fn translate(pattern: &[u8]) -> Result<Translated, String> {
         flags: Flags::default(),
         out: String::with_capacity(pattern.len() * 2),
         names: Vec::new(),
+        splits_runes: false,
         groups: vec![Group::default()],
     };
     parser.parse()
@@ -59,6 +62,7 @@ struct Parser<'p> {
     flags: Flags,
     out: String,
     names: Vec<Option<String>>,
+    splits_runes: bool,
     groups: Vec<Group>,
 }
 
@@ -92,7 +96,7 @@ impl<'p> Parser<'p> {
         if self.groups.len() > 1 {
             return error("missing closing )", self.whole);
         }
-        Ok(Translated { text: self.out, names: self.names })
+        Ok(Translated { text: self.out, names: self.names, splits_runes: self.splits_runes })
     }
 
     fn piece(&mut self, byte: u8) -> Result<(), String> {
@@ -281,7 +285,10 @@ impl<'p> Parser<'p> {
         match rest.get(1) {
             Some(b'A') => self.push(r"\A"),
             Some(b'b') => self.push(r"(?-u:\b)"),
-            Some(b'B') => self.push(r"(?-u:\B)"),
+            Some(b'B') => {
+                self.splits_runes = true;
+                self.push(r"(?-u:\B)");
+            }
             Some(b'z') => self.push(r"\z"),
             Some(b'C') => return error("invalid escape sequence", &rest[..2]),
             Some(b'Q') => return self.quoted(two),

@@ -1,6 +1,6 @@
 //! Paths and URLs.
 
-use super::{Answer, Table, bytes, sig, text};
+use super::{Answer, Table, bytes, sig};
 use crate::error::Error;
 use crate::sprig::Sprig;
 use crate::sprig::url::Url;
@@ -19,7 +19,7 @@ pub(super) fn add(table: &mut Table) {
         table.add(&[&name("ext")], sig!(STRING => STRING), |_, args| Ok(Value::string(extension(bytes(args, 0)))));
         table.add(&[&name("isAbs")], sig!(STRING => BOOL), |_, args| Ok(Value::Bool(bytes(args, 0).starts_with(b"/"))));
     }
-    table.add(&["urlParse"], sig!(STRING => MAP), |_, args| parse_url(&text(args, 0)));
+    table.add(&["urlParse"], sig!(STRING => MAP), |_, args| parse_url(bytes(args, 0)));
     table.add(&["urlJoin"], sig!(MAP => STRING), |_, args| match args[0].as_map() {
         Some(map) => join_url(map),
         None => Ok("".into()),
@@ -75,12 +75,12 @@ fn clean(path: &[u8]) -> Vec<u8> {
     }
 }
 
-fn parse_url(written: &str) -> Answer {
+fn parse_url(written: &[u8]) -> Answer {
     let url = Url::parse(written).map_err(|why| Error::call(format!("unable to parse url: {why}")))?;
     let parts = [
         ("scheme", url.scheme.clone()),
         ("host", url.host.clone()),
-        ("hostname", url.hostname().to_string()),
+        ("hostname", url.hostname().to_vec()),
         ("path", url.path.clone()),
         ("query", url.query.clone()),
         ("opaque", url.opaque.clone()),
@@ -92,10 +92,10 @@ fn parse_url(written: &str) -> Answer {
 
 fn join_url(map: &Map) -> Answer {
     let part = |name: &str| match map.get(name.as_bytes()) {
-        None => Ok(String::new()),
-        Some(Value::String(part)) => Ok(part.to_text().into_owned()),
+        None => Ok(Vec::new()),
+        Some(Value::String(part)) => Ok(part.to_vec()),
         Some(Value::Nil) => Err(super::nil_dereference()),
-        Some(other) if other.kind() == Kind::String => Ok(super::strings::string_of(&other).to_string()),
+        Some(other) if other.kind() == Kind::String => Ok(super::strings::string_of(&other).to_vec()),
         Some(other) => Err(Error::call(format!(
             "unable to parse {name} key, must be of type string, but {} found",
             other.kind().name()
@@ -112,9 +112,9 @@ fn join_url(map: &Map) -> Answer {
     };
     let userinfo = part("userinfo")?;
     if !userinfo.is_empty() {
-        let with_user = Url::parse(&format!("proto://{userinfo}@host"));
+        let with_user = Url::parse(&[b"proto://", userinfo.as_slice(), b"@host"].concat());
         let failed = |why: String| Error::call(format!("unable to parse userinfo in dict: {why}"));
         url.user = with_user.map_err(failed)?.user;
     }
-    Ok(url.to_string().into())
+    Ok(Value::string(url.to_bytes()))
 }

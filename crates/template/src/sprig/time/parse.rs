@@ -26,7 +26,8 @@ struct Fields {
     minute: i64,
     second: i64,
     nanos: u32,
-    afternoon: Option<bool>,
+    morning: bool,
+    afternoon: bool,
     utc: bool,
     offset: Option<i64>,
     zone_name: String,
@@ -190,7 +191,8 @@ impl Fields {
         if half != am && half != pm {
             return Err(Misfit);
         }
-        self.afternoon = Some(half == pm);
+        self.afternoon |= half == pm;
+        self.morning |= half == am;
         Ok(left)
     }
 
@@ -203,21 +205,25 @@ impl Fields {
         let pairs = 1 + usize::from(form.minutes) + usize::from(form.seconds);
         let length = 3 + (pairs - 1) * (2 + separator);
         let (text, left) = value.split_at_checked(length).ok_or(Misfit)?;
-        let mut amounts = [0; 3];
+        if form.colons && (1..pairs).any(|index| text[index * 3] != b':') {
+            return Err(Misfit);
+        }
+        let (mut amounts, mut fits) = ([0; 3], true);
         for (index, amount) in amounts.iter_mut().enumerate().take(pairs) {
             let start = 1 + index * (2 + separator);
-            if index > 0 && form.colons && text[start - 1] != b':' {
-                return Err(Misfit);
+            match number(&text[start..start + 2], true) {
+                Ok((read, _)) if fits => *amount = read,
+                _ => fits = false,
             }
-            *amount = number(&text[start..start + 2], true)?.0;
         }
+        // What is out of range counts more than what does not fit.
         self.limit(amounts[0] > 24, "time zone offset hour");
         self.limit(amounts[1] > 60, "time zone offset minute");
         self.limit(amounts[2] > 60, "time zone offset second");
         let seconds = (amounts[0] * 60 + amounts[1]) * 60 + amounts[2];
         self.offset = Some(match text[0] {
-            b'+' => seconds,
-            b'-' => -seconds,
+            b'+' if fits => seconds,
+            b'-' if fits => -seconds,
             _ => return Err(Misfit),
         });
         Ok(left)
@@ -251,10 +257,10 @@ impl Fields {
     }
 
     fn settle(mut self, local: &Zone) -> Result<Moment, &'static str> {
-        match self.afternoon {
-            Some(true) if self.hour < 12 => self.hour += 12,
-            Some(false) if self.hour == 12 => self.hour = 0,
-            _ => {}
+        if self.afternoon && self.hour < 12 {
+            self.hour += 12;
+        } else if self.morning && self.hour == 12 {
+            self.hour = 0;
         }
         if let Some(day) = self.year_day {
             self.settle_year_day(day)?;

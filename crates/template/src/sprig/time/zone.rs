@@ -69,8 +69,14 @@ impl Zone {
     }
 }
 
-/// Times past what the zone database covers are shown with its last offset.
+/// Seconds in 400 years, after which the calendar repeats to the day of the week.
+const CYCLE_SECONDS: i64 = 146_097 * 86_400;
+
+/// Times later than the library's are shown as the same day of an earlier cycle, times before its first one by that.
 fn timestamp(unix: i64) -> Timestamp {
-    let clamped = unix.clamp(Timestamp::MIN.as_second() + 1, Timestamp::MAX.as_second() - 1);
-    Timestamp::from_second(clamped).unwrap_or_default()
+    let (first, last) = (Timestamp::MIN.as_second() + 1, Timestamp::MAX.as_second() - 1);
+    let over = unix.saturating_sub(last).max(0);
+    let cycles = over / CYCLE_SECONDS + i64::from(over % CYCLE_SECONDS > 0);
+    let within = unix - cycles * CYCLE_SECONDS;
+    Timestamp::from_second(within.max(first)).unwrap_or_default()
 }
