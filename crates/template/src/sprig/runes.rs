@@ -36,6 +36,16 @@ pub fn all(text: &[u8]) -> impl Iterator<Item = char> + '_ {
     indexed(text).map(|(_, rune, _)| rune)
 }
 
+/// Go's `strings.ToUpper`.
+pub fn upper(text: &[u8]) -> Vec<u8> {
+    if text.is_ascii() { text.to_ascii_uppercase() } else { map(text, to_upper) }
+}
+
+/// Go's `strings.ToLower`.
+pub fn lower(text: &[u8]) -> Vec<u8> {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { map(text, to_lower) }
+}
+
 /// Go's `strings.Map`, for mappings that drop nothing.
 pub fn map(text: &[u8], mapping: impl FnMut(char) -> char) -> Vec<u8> {
     all(text).map(mapping).collect::<String>().into_bytes()

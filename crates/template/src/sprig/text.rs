@@ -70,10 +70,11 @@ pub fn trim(text: &[u8], cut: impl Fn(char) -> bool) -> &[u8] {
     &text[start..end]
 }
 
-/// Spaces before every line.
-pub fn indent(text: &[u8], spaces: usize) -> Vec<u8> {
+/// Spaces before every line, behind what comes first.
+pub fn indent(first: &[u8], text: &[u8], spaces: usize) -> Vec<u8> {
     let lines = text.iter().filter(|b| **b == b'\n').count() + 1;
-    let mut out = Vec::with_capacity(text.len() + lines * spaces);
+    let mut out = Vec::with_capacity(first.len() + text.len() + lines * spaces);
+    out.extend_from_slice(first);
     for (index, line) in text.split(|b| *b == b'\n').enumerate() {
         if index > 0 {
             out.push(b'\n');

@@ -88,6 +88,36 @@ fn recorded_answers_are_what_go_says() {
     }
 }
 
+/// Go reads our keys and certificates, and signs with our authorities, which it does only if key and certificate fit.
+#[test]
+fn go_takes_our_keys_and_certificates() {
+    let (functions, world) = (functions(Sprig::V3), world());
+    let lists = r#"(list "10.0.0.1" "::1") (list "a.example" "b") 10"#;
+    let with_key = |kind: &str| {
+        format!(
+            r#"{{{{ $k := genPrivateKey "{kind}" }}}}{{{{ $ca := genCAWithKey "ca" 10 $k }}}}
+            {{{{ $c := genSignedCertWithKey "x" {lists} $ca (genPrivateKey "{kind}") }}}}"#
+        )
+    };
+    let random = format!(r#"{{{{ $ca := genCA "my ca" 10 }}}}{{{{ $c := genSignedCert "" {lists} $ca }}}}"#);
+    let made = [random, with_key("ecdsa"), with_key("ed25519")].map(|template| {
+        let show = "{{ dict \"ca\" $ca.Cert \"cakey\" $ca.Key \"cert\" $c.Cert \"key\" $c.Key | toJson }}";
+        let hosts: [&dyn std::any::Any; 1] = [&world];
+        let options = Options { hosts: &hosts, ..Options::default() };
+        let mut set = Set::new("t", Arc::clone(&functions));
+        set.parse("t", format!("{template}{show}")).unwrap();
+        let out = Arc::new(set).render("t", &Value::Nil, &options).unwrap();
+        serde_json::from_slice::<Json>(&out).unwrap()
+    });
+    let check = "{{ $ca := buildCustomCert (b64enc .ca) (b64enc .cakey) }}{{ $c := buildCustomCert (b64enc .cert) (b64enc .key) }}\
+                 {{ (genSignedCertWithKey \"y\" (list) (list) 1 $ca .key).Key | eq $c.Key }}";
+    let line =
+        |data: &Json| json!({"kind": "text", "template": check, "functions": "sprig3", "data": data}).to_string();
+    for answer in ask(&made.iter().map(line).collect::<Vec<_>>()) {
+        assert_eq!((answer["out"].as_str(), answer["err"].as_str()), (Some("true"), Some("")));
+    }
+}
+
 /// Calls of charts that need no more than sprig: no `include`, no `toYaml`, nothing of a release.
 #[test]
 fn calls_of_charts_are_answered_as_helm_does() {

@@ -110,3 +110,12 @@ fn seeded_bytes_do_not_repeat_and_fill_any_length() {
     Seeded::new(b"a seed").fill(&mut again);
     assert_eq!(first, again);
 }
+
+#[test]
+fn keys_on_big_numbers_come_back_from_pem() {
+    for (kind, head) in [("rsa", "RSA PRIVATE KEY"), ("dsa", "DSA PRIVATE KEY")] {
+        let text = generate(kind, true, &chance());
+        assert!(text.starts_with(&format!("-----BEGIN {head}-----\n")), "{text}");
+        assert_eq!(PrivateKey::from_pem(&text).unwrap().to_pem(), text);
+    }
+}

@@ -1,5 +1,8 @@
 //! Lists. The functions whose names begin with `must` differ in Go in how they fail, not in what they say.
 
+use std::borrow::Cow;
+use std::rc::Rc;
+
 use super::structure::deep_equal;
 use super::{Answer, Table, int, nil_dereference, sig};
 use crate::error::Error;
@@ -7,7 +10,6 @@ use crate::sprig::Sprig;
 use crate::sprig::cast::{to_int, truncate};
 use crate::sprig::table::defaults::is_empty;
 use crate::value::{List, Type, Value};
-use std::rc::Rc;
 
 pub(super) fn add(table: &mut Table) {
     table.add(&["list", "tuple"], sig!(... ANY => LIST), |_, args| Ok(Value::list(args.to_vec())));
@@ -31,11 +33,15 @@ fn pair(
 }
 
 /// The elements of a list, or Go's complaint about what is none.
-fn elements(value: &Value, complaint: &str) -> Result<Vec<Value>, Error> {
-    if matches!(value, Value::Nil) {
-        return Err(nil_dereference());
+fn elements<'v>(value: &'v Value, complaint: &str) -> Result<Cow<'v, [Value]>, Error> {
+    match value {
+        Value::Nil => Err(nil_dereference()),
+        Value::List(_, list) => Ok(Cow::Borrowed(list)),
+        other => match other.elements() {
+            Some(items) => Ok(Cow::Owned(items)),
+            None => Err(Error::call(format!("{complaint} {}", other.kind().name()))),
+        },
     }
-    value.elements().ok_or_else(|| Error::call(format!("{complaint} {}", value.kind().name())))
 }
 
 fn nil_list() -> Value {
@@ -44,12 +50,12 @@ fn nil_list() -> Value {
 
 fn add_growing(table: &mut Table) {
     pair(table, &["append", "push"], &["mustAppend", "mustPush"], sig!(ANY, ANY => LIST), |args| {
-        let mut list = elements(&args[0], "Cannot push on type")?;
+        let mut list = elements(&args[0], "Cannot push on type")?.into_owned();
         list.push(args[1].clone());
         Ok(Value::list(list))
     });
     pair(table, &["prepend"], &["mustPrepend"], sig!(ANY, ANY => LIST), |args| {
-        let mut list = elements(&args[0], "Cannot prepend on type")?;
+        let mut list = elements(&args[0], "Cannot prepend on type")?.into_owned();
         list.insert(0, args[1].clone());
         Ok(Value::list(list))
     });
@@ -68,45 +74,43 @@ fn add_growing(table: &mut Table) {
 
 fn add_ends(table: &mut Table) {
     pair(table, &["first"], &["mustFirst"], sig!(ANY => ANY), |args| {
-        Ok(elements(&args[0], "Cannot find first on type")?.into_iter().next().unwrap_or_default())
+        Ok(elements(&args[0], "Cannot find first on type")?.first().cloned().unwrap_or_default())
     });
     pair(table, &["last"], &["mustLast"], sig!(ANY => ANY), |args| {
-        Ok(elements(&args[0], "Cannot find last on type")?.pop().unwrap_or_default())
+        Ok(elements(&args[0], "Cannot find last on type")?.last().cloned().unwrap_or_default())
     });
     pair(table, &["rest"], &["mustRest"], sig!(ANY => LIST), |args| {
         let list = elements(&args[0], "Cannot find rest on type")?;
         Ok(if list.is_empty() { nil_list() } else { Value::list(list[1..].to_vec()) })
     });
     pair(table, &["initial"], &["mustInitial"], sig!(ANY => LIST), |args| {
-        let mut list = elements(&args[0], "Cannot find initial on type")?;
-        Ok(if list.pop().is_none() { nil_list() } else { Value::list(list) })
+        let list = elements(&args[0], "Cannot find initial on type")?;
+        Ok(list.split_last().map_or_else(nil_list, |(_, list)| Value::list(list.to_vec())))
     });
     pair(table, &["reverse"], &["mustReverse"], sig!(ANY => LIST), |args| {
-        let mut list = elements(&args[0], "Cannot find reverse on type")?;
-        list.reverse();
-        Ok(Value::list(list))
+        let list = elements(&args[0], "Cannot find reverse on type")?;
+        Ok(Value::list(list.iter().rev().cloned().collect()))
     });
 }
 
 fn add_filters(table: &mut Table) {
     pair(table, &["compact"], &["mustCompact"], sig!(ANY => LIST), |args| {
-        let mut list = elements(&args[0], "Cannot compact on type")?;
-        list.retain(|item| !is_empty(item));
-        Ok(Value::list(list))
+        let list = elements(&args[0], "Cannot compact on type")?;
+        Ok(Value::list(list.iter().filter(|item| !is_empty(item)).cloned().collect()))
     });
     pair(table, &["uniq"], &["mustUniq"], sig!(ANY => LIST), |args| {
         let mut kept: Vec<Value> = Vec::new();
-        for item in elements(&args[0], "Cannot find uniq on type")? {
-            if !kept.iter().any(|known| deep_equal(&item, known)) {
-                kept.push(item);
+        for item in elements(&args[0], "Cannot find uniq on type")?.iter() {
+            if !kept.iter().any(|known| deep_equal(item, known)) {
+                kept.push(item.clone());
             }
         }
         Ok(Value::list(kept))
     });
     pair(table, &["without"], &["mustWithout"], sig!(ANY; ... ANY => LIST), |args| {
-        let mut list = elements(&args[0], "Cannot find without on type")?;
-        list.retain(|item| !args[1..].iter().any(|other| deep_equal(item, other)));
-        Ok(Value::list(list))
+        let list = elements(&args[0], "Cannot find without on type")?;
+        let kept = |item: &&Value| !args[1..].iter().any(|other| deep_equal(item, other));
+        Ok(Value::list(list.iter().filter(kept).cloned().collect()))
     });
     pair(table, &["has"], &["mustHas"], sig!(ANY, ANY => BOOL), |args| {
         if matches!(args[1], Value::Nil) {

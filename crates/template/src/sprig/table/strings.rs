@@ -35,11 +35,11 @@ fn add_shapes(table: &mut Table) {
     });
     table.add(&["indent"], sig!(INT, STRING => STRING), |execution, args| {
         let spaces = padding(execution, args)?;
-        Ok(Value::string(strings::indent(bytes(args, 1), spaces)))
+        Ok(Value::string(strings::indent(b"", bytes(args, 1), spaces)))
     });
     table.add(&["nindent"], sig!(INT, STRING => STRING), |execution, args| {
         let spaces = padding(execution, args)?;
-        Ok(Value::string([b"\n".to_vec(), strings::indent(bytes(args, 1), spaces)].concat()))
+        Ok(Value::string(strings::indent(b"\n", bytes(args, 1), spaces)))
     });
     table.add(&["wrap"], sig!(INT, STRING => STRING), |_, args| {
         Ok(Value::string(words::wrap(bytes(args, 1), int(args, 0), b"", false)))
@@ -97,8 +97,8 @@ fn map(table: &mut Table, names: &[&str], change: fn(&[u8]) -> Vec<u8>) {
 fn add_cases(table: &mut Table) {
     let big = table.sprig == Sprig::V3;
     map(table, &["trim"], |text| strings::trim(text, runes::is_space).to_vec());
-    map(table, &["upper"], |text| runes::map(text, runes::to_upper));
-    map(table, &["lower"], |text| runes::map(text, runes::to_lower));
+    map(table, &["upper"], runes::upper);
+    map(table, &["lower"], runes::lower);
     map(table, &["title"], words::title);
     map(table, &["untitle"], words::uncapitalize);
     map(table, &["nospace"], words::delete_white_space);

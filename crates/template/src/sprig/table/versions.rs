@@ -1,12 +1,15 @@
 //! Semantic versions.
 
 use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::{Table, sig, text};
 use crate::error::Error;
 use crate::function::Signature;
-use crate::sprig::Sprig;
 use crate::sprig::semver::{Constraints, FirstConstraints, Generation, Version};
+use crate::sprig::{SemverError, Sprig};
 use crate::value::{Method, MethodBody, Named, Object, Shape, Str, Type, Value};
 
 // Types and methods know each other. Statics may be named before they are made; constants made of them may not.
@@ -116,8 +119,30 @@ macro_rules! methods {
 static FIRST_METHODS: [Method; 14] = methods!(Type(&FIRST_POINTER), Type(&FIRST_STRUCT), Type::INT64);
 static THIRD_METHODS: [Method; 14] = methods!(Type(&THIRD_POINTER), Type(&THIRD_STRUCT), Type::UINT64);
 
+/// How many parsed constraints a thread keeps.
+const MAX_CACHED: usize = 64;
+
+thread_local! {
+    static CACHE: RefCell<HashMap<String, Rc<Constraints>>> = RefCell::default();
+}
+
+/// Parsed once: charts ask the same few questions about a cluster's version in every template.
+fn constraints(text: &str) -> Result<Rc<Constraints>, SemverError> {
+    if let Some(known) = CACHE.with_borrow(|cache| cache.get(text).cloned()) {
+        return Ok(known);
+    }
+    let parsed = Rc::new(Constraints::parse(text)?);
+    CACHE.with_borrow_mut(|cache| {
+        if cache.len() >= MAX_CACHED {
+            cache.clear();
+        }
+        cache.insert(text.to_string(), Rc::clone(&parsed));
+    });
+    Ok(parsed)
+}
+
 pub(super) fn add(table: &mut Table) {
-    let failed = |error: crate::sprig::SemverError| Error::call(error.to_string());
+    let failed = |error: SemverError| Error::call(error.to_string());
     match table.sprig {
         Sprig::V2 => {
             table.add(&["semver"], sig!(STRING => FIRST), move |_, args| {
@@ -136,7 +161,7 @@ pub(super) fn add(table: &mut Table) {
                 Ok(Value::from_object(Semver { version, generation: Generation::Third, pointer: true }))
             });
             table.add(&["semverCompare"], sig!(STRING, STRING => BOOL), move |_, args| {
-                let constraint = Constraints::parse(&text(args, 0)).map_err(failed)?;
+                let constraint = constraints(&text(args, 0)).map_err(failed)?;
                 let version = Version::parse(&text(args, 1), Generation::Third).map_err(failed)?;
                 Ok(Value::Bool(constraint.check(&version)))
             });

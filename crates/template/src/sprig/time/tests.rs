@@ -39,3 +39,14 @@ fn durations_are_read_back_as_they_are_written() {
         assert_eq!(Span::parse(&Span(nanos).to_string()).unwrap(), Span(nanos), "{}", Span(nanos));
     }
 }
+
+#[test]
+fn summers_go_on_past_the_year_9999() {
+    let summer = Moment::unix(778_179_658_119, 0, Zone::load("America/New_York", &Zone::Utc).unwrap());
+    assert_eq!(summer.format(b"2006-01-02 MST"), b"26629-07-13 EDT");
+}
+
+#[test]
+fn the_afternoon_wins_over_the_morning() {
+    assert_eq!(parse_in(b"PM 3 PM", b"PM 1 AM", &Zone::Utc).unwrap().civil().hour, 13);
+}
