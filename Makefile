@@ -8,6 +8,7 @@ TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchboard/tools
 DENY_VERSION := 0.20.2
 # Nightly is needed by the fuzzer alone.
 FUZZ_TIME ?= 60
+FUZZ_SEEDS ?= 40000
 
 .PHONY: help run test test-real record bench fuzz fmt lint deny ci real
 
@@ -42,10 +43,13 @@ bench: real ## Measure against the real kube-apiserver and etcd, side by side, a
 	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
 
-fuzz: ## Fuzz every target for FUZZ_TIME seconds (nightly)
+fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	@cd fuzz && for target in $$(cargo +nightly fuzz list); do \
 	  echo "== $$target"; cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_TIME); done
+	@first=$$(date +%s)0000; echo "== templates $$first.. against Go's text/template"; \
+	  SWITCHBOARD_REAL_BIN="$$(real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS)))" \
+	  $(CARGO) test -p switchboard-template --features real --test go random_templates
 
 fmt: ## Check the format
 	$(CARGO) fmt --all --check

@@ -21,7 +21,7 @@ pub use types::{Kind, Named, Shape, Type};
 use crate::function::Function;
 
 /// A value of Go. A clone is cheap and shares lists, maps and objects with the original.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub enum Value {
     /// Nil without a type: an empty `interface {}`, or no value at all.
     #[default]
@@ -68,7 +68,47 @@ pub enum Value {
     Func(Rc<Function>),
 }
 
+// By hand, so that the kinds templates are made of are cloned in place.
+impl Clone for Value {
+    #[inline]
+    fn clone(&self) -> Value {
+        match self {
+            Value::String(text) => Value::String(text.clone()),
+            Value::Map(go_type, map) => Value::Map(*go_type, map.clone()),
+            Value::List(go_type, list) => Value::List(*go_type, list.clone()),
+            Value::Int(number) => Value::Int(*number),
+            other => other.clone_rare(),
+        }
+    }
+}
+
 impl Value {
+    fn clone_rare(&self) -> Value {
+        match self {
+            Value::Nil => Value::Nil,
+            Value::Bool(bool) => Value::Bool(*bool),
+            Value::Int(number) => Value::Int(*number),
+            Value::Int8(number) => Value::Int8(*number),
+            Value::Int16(number) => Value::Int16(*number),
+            Value::Int32(number) => Value::Int32(*number),
+            Value::Int64(number) => Value::Int64(*number),
+            Value::Uint(number) => Value::Uint(*number),
+            Value::Uint8(number) => Value::Uint8(*number),
+            Value::Uint16(number) => Value::Uint16(*number),
+            Value::Uint32(number) => Value::Uint32(*number),
+            Value::Uint64(number) => Value::Uint64(*number),
+            Value::Float32(number) => Value::Float32(*number),
+            Value::Float64(number) => Value::Float64(*number),
+            Value::Complex(real, imaginary) => Value::Complex(*real, *imaginary),
+            Value::String(text) => Value::String(text.clone()),
+            Value::Bytes(bytes) => Value::Bytes(bytes.clone()),
+            Value::List(go_type, list) => Value::List(*go_type, list.clone()),
+            Value::Map(go_type, map) => Value::Map(*go_type, map.clone()),
+            Value::Object(object) => Value::Object(object.clone()),
+            Value::Func(function) => Value::Func(function.clone()),
+        }
+    }
+
     /// A string.
     pub fn string(text: impl AsRef<[u8]>) -> Value {
         Value::String(Str::new(text))

@@ -10,24 +10,70 @@ use crate::value::{Kind, Shape, Type, Value};
 impl<'t> Frame<'_, '_, 't> {
     /// The value of a pipeline. Variables it declares stay until the next end.
     pub(super) fn pipeline(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, Error> {
-        self.at = Part::Pipe(pipe);
-        let mut value = None;
-        for command in &pipe.commands {
-            value = Some(self.command(dot, command, value)?.unwrapped());
-        }
-        let value = value.unwrap_or_default();
+        let value = self.commands(dot, pipe)?;
         for name in &pipe.declared {
-            if pipe.assigns {
-                *self.variable(*name)? = value.clone();
-            } else {
-                self.push(*name, value.clone());
-            }
+            self.store(pipe, *name, value.clone())?;
         }
         Ok(value)
     }
 
+    /// A pipeline whose value goes into its variables and nowhere else.
+    pub(super) fn declaration(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<(), Error> {
+        let value = self.commands(dot, pipe)?;
+        match pipe.declared.as_slice() {
+            [name] => self.store(pipe, *name, value),
+            names => names.iter().try_for_each(|name| self.store(pipe, *name, value.clone())),
+        }
+    }
+
+    fn store(&mut self, pipe: &'t Pipe, name: u32, value: Slot) -> Result<(), Error> {
+        if pipe.assigns {
+            *self.variable(name)? = value;
+        } else {
+            self.push(name, value);
+        }
+        Ok(())
+    }
+
+    /// The value of a pipeline that declares nothing, or whose variables the caller sees to.
+    pub(super) fn commands(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, Error> {
+        self.at = Part::Pipe(pipe);
+        let [command] = pipe.commands.as_slice() else { return self.stages(dot, &pipe.commands) };
+        match command.args.as_slice() {
+            // The shortest ways: loops are full of them.
+            [Operand::Dot(_)] => Ok(Slot::concrete(dot.value.clone())),
+            [operand @ Operand::Variable(_, name, path)] if path.is_empty() => {
+                self.at = Part::Operand(operand);
+                Ok(Slot::concrete(self.variable(*name)?.value.clone()))
+            }
+            _ => Ok(self.command(dot, command)?.unwrapped()),
+        }
+    }
+
+    /// Each stage's value is the last argument of the next one.
+    fn stages(&mut self, dot: &Slot, commands: &'t [Command]) -> Result<Slot, Error> {
+        let mut value = None;
+        for command in commands {
+            value = Some(match value {
+                None => self.command(dot, command)?.unwrapped(),
+                last => self.command_with_args(dot, command, last)?.unwrapped(),
+            });
+        }
+        Ok(value.unwrap_or_default())
+    }
+
+    /// The first stage. Most are one operand: that way is short.
+    #[inline]
+    fn command(&mut self, dot: &Slot, command: &'t Command) -> Result<Slot, Error> {
+        match command.args.as_slice() {
+            [Operand::Function(_) | Operand::Nil(_)] => self.command_with_args(dot, command, None),
+            [operand] => self.operand(dot, operand),
+            _ => self.command_with_args(dot, command, None),
+        }
+    }
+
     /// One stage; `last` is what the stage before gave, the last argument of this one.
-    fn command(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, Error> {
+    fn command_with_args(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, Error> {
         let args = &command.args[..];
         let first = &args[0];
         match first {
@@ -86,7 +132,9 @@ impl<'t> Frame<'_, '_, 't> {
         self.at = Part::Operand(operand);
         let value = self.variable(*name)?.clone();
         if path.is_empty() {
-            self.not_a_function(args, &last)?;
+            if args.len() > 1 || last.is_some() {
+                self.not_a_function(args, &last)?;
+            }
             return Ok(value);
         }
         self.fields(dot, &value, operand, path, args, last)

@@ -50,10 +50,12 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
                 }
                 Node::Action(action) => {
                     self.step()?;
-                    let value = self.pipeline(dot, &action.pipe)?;
                     if action.pipe.declared.is_empty() {
+                        let value = self.commands(dot, &action.pipe)?;
                         self.at = Part::Node(node);
                         self.print(value)?;
+                    } else {
+                        self.declaration(dot, &action.pipe)?;
                     }
                 }
                 Node::If(branch) => {
@@ -158,10 +160,16 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         }
     }
 
+    #[inline]
     pub(super) fn step(&mut self) -> Result<(), Error> {
-        self.execution.charge(1).map_err(|error| self.fail(error.to_string()))
+        if self.execution.steps_left > 0 {
+            self.execution.steps_left -= 1;
+            return Ok(());
+        }
+        Err(self.fail(format!("took more than {} steps", self.execution.options.limits.steps)))
     }
 
+    #[inline]
     fn check_output(&mut self) -> Result<(), Error> {
         let limit = self.execution.options.limits.output_bytes;
         if self.execution.out.len() <= limit {
@@ -171,10 +179,14 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
     }
 
     /// An error at the present part of the template.
+    #[cold]
+    #[inline(never)]
     pub(super) fn fail(&self, problem: String) -> Error {
         self.fail_with(problem, None)
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn fail_with(&self, problem: String, cause: Option<Error>) -> Error {
         let position = self.at.position() as usize;
         let before = &self.tree.text[..position.min(self.tree.text.len())];

@@ -27,8 +27,9 @@ impl<'t> Frame<'_, '_, 't> {
         let mut loops = Loop { branch, mark: self.mark(), ran: false };
         match value {
             Value::List(go_type, list) => {
+                let Slot { is_interface, .. } = Slot::element(*go_type, Value::Nil);
                 for (index, item) in list.iter().enumerate() {
-                    let item = Slot::element(*go_type, item.clone());
+                    let item = Slot { value: item.clone(), is_interface };
                     if !loops.turn(self, Slot::concrete(Value::Int(index as i64)), item)? {
                         break;
                     }

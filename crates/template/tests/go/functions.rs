@@ -28,8 +28,8 @@ pub fn table() -> Functions {
     table.add("joiner", Signature::new(&[], Type::FUNC), |_, _| {
         const JOIN: Signature = Signature::variadic(&[Type::STRING, Type::STRING], Type::STRING);
         Ok(Value::Func(Rc::new(Function::new(JOIN, |_, args| {
-            let texts: Vec<String> = args.iter().map(|arg| arg.as_str().unwrap().to_string()).collect();
-            Ok(Value::string(format!("{}{}", texts[0], texts[1..].join(&texts[0]))))
+            let texts: Vec<&[u8]> = args.iter().map(|arg| arg.as_str().unwrap().as_bytes()).collect();
+            Ok(Value::string([texts[0], &texts[1..].join(texts[0])].concat()))
         }))))
     });
     table.add("seq", Signature::new(&[Type::INT], SEQ), |_, args| {
