@@ -18,7 +18,7 @@ pub use input::{
     ClusterScopedReference, ExactResource, ExplicitReference, GeneratedResource, ImplicitReference, InputResources,
     LabelSelected, LabelSelector, OperandResources, ResourceList, ResourceReference, ResourceType, SelectorExpression,
 };
-pub use output::{OutputList, OutputResources};
+pub use output::{EVERY, OutputList, OutputResources};
 pub use results::{ControllerError, ControllerResult, ControllerResults, ControllerStatus};
 
 use serde::Serialize;

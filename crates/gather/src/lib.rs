@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+pub mod cases;
 mod content;
 pub mod contract;
 pub mod discovery;

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{ContractError, ExactResource, GeneratedResource, Rules};
 use crate::mutation::{Action, Mutation, Place};
 
+/// As the name or the namespace of an exact resource: any. Native operators may declare a kind whole. No object can be called so,
+/// so who does not know the word allows nothing.
+pub const EVERY: &str = "*";
+
 /// What an operator may write. Anything else it may not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -73,14 +77,18 @@ impl OutputList {
         if is_event && self.eventing_namespaces.contains(&mutation.namespace) {
             return true;
         }
+        let any = |declared: &str| rules == Rules::Native && declared == EVERY;
         let same = |of: &super::ResourceType, namespace: &str| {
-            of.group == mutation.group && of.resource == mutation.resource && namespace == mutation.namespace
+            let here = namespace == mutation.namespace || any(namespace);
+            of.group == mutation.group && of.resource == mutation.resource && here
         };
         let named = match rules {
             Rules::Native => !mutation.name.is_empty(),
             Rules::Original => mutation.generate_name.is_empty(),
         };
-        let exact = |one: &ExactResource| named && same(&one.of, &one.namespace) && one.name == mutation.name;
+        let exact = |one: &ExactResource| {
+            same(&one.of, &one.namespace) && (named && one.name == mutation.name || any(&one.name))
+        };
         let generated = |one: &GeneratedResource| same(&one.of, &one.namespace) && generates(one, mutation, rules);
         self.exact_resources.iter().any(exact) || self.generated_name_resources.iter().any(generated)
     }

@@ -1,0 +1,240 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::contract::{ControllerError, ControllerStatus, ResourceType};
+use crate::dump::Problem;
+use crate::mutation::Action;
+
+fn config_map(name: &str, data: Value) -> Mutation {
+    let of = ResourceType::new("", "v1", "configmaps");
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+        "metadata": {"name": name, "namespace": "shop"}});
+    Mutation::object(Place::Management, Action::Create, &of, &body)
+}
+
+/// A status as one field manager applies it.
+fn status(manager: &str, conditions: &[(&str, &str)]) -> Mutation {
+    let of = ResourceType::new("operator.example.com", "v1", "lamps");
+    let conditions: Vec<Value> =
+        conditions.iter().map(|(kind, status)| json!({"type": kind, "status": status, "reason": "Seen"})).collect();
+    let body = json!({"apiVersion": "operator.example.com/v1", "kind": "Lamp", "metadata": {"name": "cluster"},
+        "status": {"conditions": conditions}});
+    Mutation::object(Place::Management, Action::ApplyStatus, &of, &body)
+        .with_options(&json!({"fieldManager": manager, "force": true}))
+        .by(&format!("{manager}-controller"))
+}
+
+fn of(mutations: impl IntoIterator<Item = Mutation>) -> Directory {
+    Directory { mutations: mutations.into_iter().collect(), ..Directory::default() }
+}
+
+fn semantic(expected: &Directory, actual: &Directory) -> Vec<String> {
+    compare(expected, actual, Comparison::default()).iter().map(ToString::to_string).collect()
+}
+
+fn bytes(expected: &Directory, actual: &Directory) -> Vec<String> {
+    let how = Comparison { strictness: Strictness::Bytes, masks: &[] };
+    compare(expected, actual, how).iter().map(ToString::to_string).collect()
+}
+
+fn rewritten(mutation: &Mutation, body: &str) -> Mutation {
+    Mutation { body: body.as_bytes().to_vec(), ..mutation.clone() }
+}
+
+/// The case the original has a test of its own for: which of several applies to one object is meant is decided by its field
+/// manager, not by where it stands.
+#[test]
+fn a_useful_difference_honours_the_field_manager() {
+    let expected = of([status("metadata", &[("A", "False")]), status("payload", &[("B", "True"), ("C", "False")])]);
+    let actual = of([status("sync", &[("D", "False")]), status("payload", &[("B", "False"), ("C", "False")])]);
+    let said = semantic(&expected, &actual);
+    assert_eq!(said.len(), 3, "{said:#?}");
+    let name = "Management: ApplyStatus lamps.operator.example.com/cluster by";
+    assert!(said[0].starts_with(&format!("missing: {name} metadata-controller as metadata\n")), "{}", said[0]);
+    let differs = format!("differs: {name} payload-controller as payload\n");
+    assert!(said[1].starts_with(&differs), "{}", said[1]);
+    let changed: Vec<&str> =
+        said[1].lines().filter_map(|l| l.strip_prefix("    ")).filter(|l| l.starts_with(['-', '+'])).collect();
+    assert_eq!(changed, ["-    status: \"True\"", "+    status: \"False\""]);
+    assert!(said[2].starts_with(&format!("unexpected: {name} sync-controller as sync\n")), "{}", said[2]);
+    assert_eq!(bytes(&expected, &actual).len(), 3);
+}
+
+#[test]
+fn quoting_and_key_order_are_no_meaning() {
+    let one = config_map("web", json!({"a": "1"}));
+    let other =
+        rewritten(&one, "{kind: ConfigMap, apiVersion: v1, metadata: {namespace: shop, name: web}, data: {a: '1'}}");
+    assert_eq!(semantic(&of([one.clone()]), &of([other.clone()])), Vec::<String>::new());
+    assert_eq!(bytes(&of([one.clone()]), &of([other])).len(), 1);
+    let number =
+        rewritten(&one, "{kind: ConfigMap, apiVersion: v1, metadata: {namespace: shop, name: web}, data: {a: 1}}");
+    assert_eq!(semantic(&of([one]), &of([number])).len(), 1, "a number is no text");
+}
+
+#[test]
+fn what_old_clients_write_for_nothing_is_no_meaning_but_a_null_in_a_patch_is() {
+    let new = config_map("web", json!({}));
+    let mut body = new.body_value().unwrap();
+    body["metadata"]["creationTimestamp"] = Value::Null;
+    body["status"] = json!({});
+    let old = rewritten(&new, &body.to_string());
+    assert_eq!(semantic(&of([new]), &of([old])), Vec::<String>::new());
+    let of_patch = |body: &[u8]| {
+        let of = ResourceType::new("", "v1", "configmaps");
+        let form = "application/merge-patch+json";
+        Mutation::patch(Place::Management, Action::Patch, &of, ("shop", "web"), form, body).unwrap()
+    };
+    let (removes, leaves) = (of_patch(br#"{"data":{"a":null}}"#), of_patch(br#"{"data":{}}"#));
+    assert_eq!(semantic(&of([removes]), &of([leaves])).len(), 1);
+}
+
+#[test]
+fn order_repetition_and_events_do_not_count() {
+    let (a, b) = (config_map("a", json!({})), config_map("b", json!({})));
+    let event = |group: &str| {
+        let of = ResourceType::new(group, "v1", "events");
+        Mutation::object(Place::Management, Action::Create, &of, &json!({"kind": "Event", "metadata": {"name": "x"}}))
+    };
+    let expected = of([a.clone(), b.clone(), a.clone()]);
+    let actual = of([b, a, event(""), event("events.k8s.io")]);
+    assert_eq!(semantic(&expected, &actual), Vec::<String>::new());
+    assert_eq!(bytes(&expected, &actual), Vec::<String>::new());
+    assert_eq!(semantic(&of([]), &of([event("example.com")])).len(), 1, "only Kubernetes' own events are left aside");
+}
+
+#[test]
+fn who_writes_how_counts() {
+    let one = config_map("web", json!({}));
+    let others = [
+        Mutation { place: Place::Configuration, ..one.clone() },
+        Mutation { action: Action::Update, ..one.clone() },
+        one.clone().by("somebody"),
+        Mutation { name: "other".into(), ..one.clone() },
+        Mutation { subresource: "scale".into(), ..one.clone() },
+        Mutation { options: b"force: true\n".to_vec(), ..one.clone() },
+    ];
+    for other in others {
+        assert!(!semantic(&of([one.clone()]), &of([other.clone()])).is_empty(), "{other:?}");
+    }
+    let options = Mutation { options: b"dryRun: [All]\n".to_vec(), ..one.clone() };
+    let said = semantic(&of([one]), &of([options]));
+    assert_eq!(said[0], "differs: Management: Create configmaps/shop/web\n    options:\n    +dryRun:\n    +- All");
+}
+
+#[test]
+fn what_is_not_declared_is_called_so() {
+    let loose = Mutation { place: Place::Unspecified, ..config_map("web", json!({})) };
+    let said = semantic(&of([]), &of([loose]));
+    assert_eq!(said, ["not declared by output-resources: Unspecified: Create configmaps/shop/web"]);
+}
+
+#[test]
+fn masked_fields_are_not_compared_in_either_way() {
+    let (one, other) =
+        (config_map("web", json!({"key": "x", "a": "1"})), config_map("web", json!({"key": "y", "a": "1"})));
+    let masks = [Mask::read(&json!({"path": "data.key", "resource": "configmaps"})).unwrap()];
+    for strictness in [Strictness::Semantic, Strictness::Bytes] {
+        let how = Comparison { strictness, masks: &masks };
+        assert_eq!(compare(&of([one.clone()]), &of([other.clone()]), how), Vec::new());
+        let third = config_map("web", json!({"key": "z", "a": "2"}));
+        assert_eq!(compare(&of([one.clone()]), &of([third]), how).len(), 1, "the rest is");
+    }
+}
+
+#[test]
+fn values_of_secrets_are_compared_and_not_shown() {
+    let secret = |value: &str| {
+        let of = ResourceType::new("", "v1", "secrets");
+        let body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"key": value}});
+        Mutation::object(Place::Management, Action::Create, &of, &body)
+    };
+    let said = semantic(&of([secret("aHVudGVyMg==")]), &of([secret("c2VzYW1l")]));
+    assert_eq!(said.len(), 1);
+    assert!(!said[0].contains("aHVudGVyMg==") && said[0].contains("<hidden "), "{}", said[0]);
+    assert_eq!(semantic(&of([secret("x")]), &of([secret("x")])), Vec::<String>::new());
+    let missing = semantic(&of([secret("aHVudGVyMg==")]), &of([]));
+    assert!(!missing[0].contains("aHVudGVyMg=="), "{}", missing[0]);
+}
+
+fn with_results(results: &[(&str, ControllerStatus, &str, &str)]) -> Directory {
+    let one = |(name, status, error, stack): &(&str, ControllerStatus, &str, &str)| ControllerResult {
+        controller_name: (*name).into(),
+        status: status.clone(),
+        errors: if error.is_empty() { Vec::new() } else { vec![ControllerError { message: (*error).into() }] },
+        panic_stack: (*stack).into(),
+    };
+    let controller_results = results.iter().map(one).collect();
+    Directory { results: Some(ControllerResults { controller_results }), ..Directory::default() }
+}
+
+#[test]
+fn results_of_controllers_are_compared() {
+    use ControllerStatus::{Failed, Panicked, Succeeded};
+    let expected = with_results(&[("a", Succeeded, "", ""), ("b", Failed, "no", "")]);
+    let swapped = with_results(&[("b", Failed, "no", ""), ("a", Succeeded, "", "")]);
+    assert_eq!(semantic(&expected, &swapped), Vec::<String>::new());
+    assert_eq!(bytes(&expected, &swapped), ["controller-results.yaml differs\n    the order differs"]);
+    let other = with_results(&[("a", Succeeded, "", ""), ("b", Failed, "never", "")]);
+    assert!(semantic(&expected, &other)[0].contains("-  - message: \"no\"\n    +  - message: never"));
+    let (here, there) = (
+        with_results(&[("a", Panicked, "", "boom\ngoroutine 1 0xc000")]),
+        with_results(&[("a", Panicked, "", "boom\ngoroutine 7 0xc111")]),
+    );
+    assert_eq!(semantic(&here, &there), Vec::<String>::new(), "addresses are never the same twice");
+    assert_eq!(bytes(&here, &there).len(), 1);
+    let none = Directory::default();
+    assert_eq!(semantic(&none, &here), Vec::<String>::new(), "what is not said is not expected");
+    assert_eq!((bytes(&none, &here).len(), semantic(&here, &none).len()), (1, 1));
+}
+
+#[test]
+fn what_cannot_be_read_is_a_difference_where_something_may_be_lost() {
+    let lost = |file: &str| {
+        let problems =
+            vec![Problem { file: file.into(), line: None, message: "has no metadata file beside it".into() }];
+        Directory { problems, ..Directory::default() }
+    };
+    let none = Directory::default();
+    let said = semantic(&none, &lost("Management/Create/x.yaml"));
+    assert_eq!(said, ["output/Management/Create/x.yaml: has no metadata file beside it"]);
+    assert_eq!(semantic(&none, &lost("README.md")), Vec::<String>::new());
+    assert_eq!(bytes(&lost("README.md"), &none).len(), 1);
+}
+
+fn any_mutation() -> impl Strategy<Value = Mutation> {
+    let data = prop::collection::btree_map("[a-c]", "[a-z :0-9]{0,4}", 0..3);
+    ("[a-b]", data, 0..3usize, any::<bool>()).prop_map(|(name, data, place, applied)| {
+        let mut mutation = config_map(&name, json!(data));
+        mutation.place = Place::DECLARED[place];
+        if applied {
+            mutation.action = Action::Apply;
+            mutation = mutation.with_options(&json!({"fieldManager": "m"}));
+        }
+        mutation
+    })
+}
+
+proptest! {
+    #[test]
+    fn guarantees_nothing_differs_from_itself(mutations in prop::collection::vec(any_mutation(), 0..6)) {
+        let directory = of(mutations);
+        prop_assert_eq!(semantic(&directory, &directory), Vec::<String>::new());
+        prop_assert_eq!(bytes(&directory, &directory), Vec::<String>::new());
+    }
+
+    #[test]
+    fn guarantees_bytes_are_stricter_than_meaning(
+        one in prop::collection::vec(any_mutation(), 0..4),
+        other in prop::collection::vec(any_mutation(), 0..4),
+    ) {
+        let (one, other) = (of(one), of(other));
+        if bytes(&one, &other).is_empty() {
+            prop_assert_eq!(semantic(&one, &other), Vec::<String>::new());
+        }
+        prop_assert_eq!(semantic(&one, &other).is_empty(), semantic(&other, &one).is_empty());
+    }
+}
