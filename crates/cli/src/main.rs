@@ -6,6 +6,7 @@ mod explain;
 mod failure;
 mod kernel;
 mod listen;
+mod operator;
 mod operators;
 mod place;
 mod plan;
@@ -15,6 +16,7 @@ mod run;
 mod serve;
 mod talk;
 mod temporary;
+mod test;
 mod up;
 
 use std::process::ExitCode;
@@ -23,7 +25,8 @@ use clap::{Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes:
   0   done, or stopped by a signal; everything in order
-  1   could not start, or could not go on; `probe`: a fault was not borne
+  1   could not start, or could not go on; `probe`: a fault was not borne; `test`: a case failed;
+      `operator`: a controller failed, or something undeclared was wanted
   2   `plan`: something would be written; `replay`: something else is decided now
   64  the command line or SWITCHBOARD_LOG is not understood
 
@@ -63,6 +66,10 @@ enum Command {
     Replay(explain::Replay),
     /// Tries an operator under crashes, stale views, missed events and lost answers, on a cluster of its own.
     Probe(probe::Probe),
+    /// Runs declarative test cases of operators: what is given, what should be written.
+    Test(test::Test),
+    /// Runs a native operator once, on a directory: the commands of the multi-operator contract.
+    Operator(operator::Operator),
 }
 
 /// What is logged unless something else is asked for.
@@ -103,6 +110,7 @@ fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
     let differs = |differs: bool| if differs { ExitCode::from(DIFFERS) } else { ExitCode::SUCCESS };
+    let well = |well: bool| if well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     match command {
         Command::Up(up) => up.run().await.map(|()| ExitCode::SUCCESS),
         Command::Serve(serve) => serve.run().await.map(|()| ExitCode::SUCCESS),
@@ -115,7 +123,9 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Resume(resume) => resume.run().await.map(|()| ExitCode::SUCCESS),
         Command::Wake(wake) => wake.run().await.map(|()| ExitCode::SUCCESS),
         Command::Replay(replay) => replay.run().await.map(differs),
-        Command::Probe(probe) => probe.run().await.map(|ok| if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+        Command::Probe(probe) => probe.run().await.map(well),
+        Command::Test(test) => test.run().await.map(well),
+        Command::Operator(operator) => operator.run().await.map(well),
     }
 }
 

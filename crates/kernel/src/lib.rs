@@ -13,6 +13,7 @@ pub mod applier;
 pub mod arbiter;
 pub mod cache;
 pub mod config;
+pub mod contract;
 pub mod core;
 pub mod decision;
 pub mod diff;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod board;
+mod cases;
 mod control;
 mod faults;
 mod kernel;

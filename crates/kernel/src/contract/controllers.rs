@@ -1,0 +1,83 @@
+//! `--controllers`: which controllers run.
+
+/// Names as they were given: `name` is on, `-name` is off, `*` is every other one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controllers(Vec<String>);
+
+/// A controller that there is none of.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no controller `{asked}`\nhint: there are {}", known.join(", "))]
+pub struct UnknownController {
+    /// What was asked for.
+    pub asked: String,
+    /// What there is.
+    pub known: Vec<String>,
+}
+
+impl Controllers {
+    /// Of names; all run when there are none.
+    pub fn named(names: impl IntoIterator<Item = String>) -> Self {
+        let names: Vec<String> = names.into_iter().collect();
+        if names.is_empty() { Self::default() } else { Self(names) }
+    }
+
+    /// Those of the known ones that run.
+    ///
+    /// # Errors
+    /// When one is named that is not known.
+    pub fn enabled<'a>(&self, known: &[&'a str]) -> Result<Vec<&'a str>, UnknownController> {
+        let bare = |name: &String| name.strip_prefix('-').unwrap_or(name).to_string();
+        let unknown = self.0.iter().map(bare).find(|name| name != "*" && !known.contains(&name.as_str()));
+        if let Some(asked) = unknown {
+            return Err(UnknownController { asked, known: known.iter().map(ToString::to_string).collect() });
+        }
+        Ok(known.iter().copied().filter(|name| self.runs(name)).collect())
+    }
+
+    /// The first word about a controller counts, wherever the star stands.
+    fn runs(&self, name: &str) -> bool {
+        let said = self.0.iter().find_map(|word| match word.strip_prefix('-') {
+            Some(off) if off == name => Some(false),
+            _ if word == name => Some(true),
+            _ => None,
+        });
+        said.unwrap_or_else(|| self.0.iter().any(|word| word == "*"))
+    }
+}
+
+impl Default for Controllers {
+    fn default() -> Self {
+        Self(vec!["*".to_string()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enabled(flag: &str) -> Result<Vec<&'static str>, UnknownController> {
+        let words = flag.split(',').filter(|word| !word.is_empty()).map(str::to_string);
+        Controllers::named(words).enabled(&["a", "b"])
+    }
+
+    #[test]
+    fn the_first_word_about_a_controller_counts() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("", &["a", "b"]),
+            ("*", &["a", "b"]),
+            ("a", &["a"]),
+            ("-a", &[]),
+            ("*,-a", &["b"]),
+            ("-a,*", &["b"]),
+            ("a,-a", &["a"]),
+            ("-a,a,*", &["b"]),
+        ];
+        for (flag, expected) in cases {
+            assert_eq!(enabled(flag).as_deref(), Ok(expected), "{flag}");
+        }
+        for wrong in ["c", "-c", "*,c"] {
+            let error = enabled(wrong).map_err(|error| error.to_string());
+            assert_eq!(error, Err("there is no controller `c`\nhint: there are a, b".to_string()));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A directory as a picture that a view shows.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+use switchboard_gather::must_gather::{MustGather, Query as Listing, ReadError};
+use switchboard_object::selector::LabelSelector;
+
+use super::declared::type_of;
+use crate::object::Object;
+use crate::operator::Declared;
+use crate::place::{ClusterName, Place};
+use crate::resource::{ObjectKey, Query, TableKey};
+use crate::view::Picture;
+
+/// Everything that was dumped, as one cluster: the operator's world has no other.
+pub(super) struct Directory {
+    given: MustGather,
+    live: bool,
+}
+
+/// The one cluster there is.
+pub(super) fn cluster() -> ClusterName {
+    ClusterName::new(&Place::Configuration.to_string())
+}
+
+impl Directory {
+    /// Of what was read from disk. What the operator reads must be there in its version, or not at all.
+    pub fn of(given: MustGather, readable: &BTreeSet<Declared>, live: bool) -> Result<Self, ReadError> {
+        for input in readable {
+            match given.list(&type_of(&input.resource), &Listing::all("")) {
+                Ok(_) | Err(ReadError::UnknownResource(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Self { given, live })
+    }
+}
+
+fn object(table: &TableKey, value: &Value) -> Object {
+    let mut value = value.clone();
+    let text = |field: &str| Arc::from(value["metadata"][field].as_str().unwrap_or_default());
+    let key = ObjectKey { table: table.clone(), namespace: text("namespace"), name: text("name") };
+    let revision = value["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
+    // Live, the cache leaves them out as well.
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    Object { key, revision, json: Arc::from(value.to_string().into_bytes()) }
+}
+
+impl Picture for Directory {
+    fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
+        let found = self.given.get(&type_of(&key.table.resource), &key.namespace, &key.name).ok().flatten();
+        Some(found.map(|value| object(&key.table, value)))
+    }
+
+    fn list(&self, query: &Query, selector: &LabelSelector) -> Option<Vec<Object>> {
+        let namespace = query.selection.namespace.as_deref().unwrap_or_default();
+        let listing = Listing { labels: selector.clone(), ..Listing::all(namespace) };
+        let found = self.given.list(&type_of(&query.table.resource), &listing).unwrap_or_default();
+        Some(found.into_iter().map(|value| object(&query.table, value)).collect())
+    }
+
+    fn revision(&self, _cluster: &ClusterName) -> u64 {
+        0
+    }
+
+    fn answer(&self, _request: &Value) -> Option<Result<Value, String>> {
+        (!self.live).then(|| Err("apply-configuration has no network; apply-configuration-live does".to_string()))
+    }
+}
