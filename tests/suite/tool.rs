@@ -28,7 +28,7 @@ pub struct Ran {
 }
 
 /// The directory that `real/build` filled.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     let output = Command::new(real::workspace().join("real/build")).output().expect("real/build can be run");
     assert!(output.status.success(), "real/build: {}", String::from_utf8_lossy(&output.stderr));
     PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())

@@ -1,0 +1,122 @@
+//! Operators in other languages, by the multi-operator contract: the sample operator it came with, and examples/beacon.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use switchboard_gather::contract::{InputResources, OutputResources, Rules};
+use switchboard_gather::mutation::{Action, Directory, Place, read_directory};
+use switchboard_suite::process;
+use switchboard_suite::real::{Real, workspace};
+use switchboard_suite::tool;
+
+/// A directory from which cases find their operator as `./NAME`.
+fn bench(operator: &str) -> tempfile::TempDir {
+    let bench = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(program(operator), bench.path().join(operator)).unwrap();
+    bench
+}
+
+fn program(operator: &str) -> PathBuf {
+    tool::programs().join(operator)
+}
+
+fn switchboard(bench: &Path, arguments: &[&str]) -> Output {
+    Command::new(process::binary().unwrap()).args(arguments).current_dir(bench).output().unwrap()
+}
+
+#[track_caller]
+fn passes(output: &Output) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}{err}");
+}
+
+fn sample_tests() -> String {
+    let data = workspace().join("../shared/data/mom/sample-operator-tests");
+    assert!(data.is_dir(), "{} is missing: these tests run beside the shared data", data.display());
+    fs::canonicalize(data).unwrap().display().to_string()
+}
+
+fn beacon_tests() -> String {
+    workspace().join("examples/beacon/test-data/apply-configuration").display().to_string()
+}
+
+#[test]
+fn the_sample_operators_tests_pass_as_with_the_original() {
+    let bench = bench("sample-operator");
+    let tests = sample_tests();
+    passes(&switchboard(bench.path(), &["test", "apply-configuration", "--test-dir", &tests, "--output-dir", "out"]));
+    let junit = fs::read_to_string(bench.path().join("out/junit.xml")).unwrap();
+    assert_eq!(junit.matches("<testcase ").count(), 7, "two for the directory and five tests: {junit}");
+    assert!(junit.contains("[Controllers:[&#34;sample-operator-IngressCreator&#34;]]"), "{junit}");
+    passes(&switchboard(bench.path(), &["test", &tests, "--repeat", "3"]));
+    passes(&switchboard(bench.path(), &["test", &tests, "--strict"]));
+}
+
+#[test]
+fn the_beacons_tests_pass_every_time() {
+    let bench = bench("beacon-operator");
+    let tests = beacon_tests();
+    passes(&switchboard(bench.path(), &["test", &tests, "--repeat", "3"]));
+    passes(&switchboard(bench.path(), &["test", "apply-configuration", "--test-dir", &tests, "--output-dir", "out"]));
+}
+
+fn beacon(arguments: &[&str]) -> Output {
+    Command::new(program("beacon-operator")).args(arguments).output().unwrap()
+}
+
+#[test]
+fn the_beacon_declares_what_its_cases_use() {
+    let said = |command: &str| String::from_utf8(beacon(&[command]).stdout).unwrap();
+    let outputs = OutputResources::read(&said("output-resources")).unwrap();
+    let inputs = InputResources::read(&said("input-resources")).unwrap();
+    assert_eq!(inputs.validate(Rules::Original), Vec::new());
+    for entry in fs::read_dir(beacon_tests()).unwrap() {
+        let expected = read_directory(&entry.unwrap().path().join("expected-output")).unwrap();
+        assert_eq!(expected.problems, Vec::new());
+        for mutation in &expected.mutations {
+            assert_eq!(outputs.places(mutation, Rules::Original), [mutation.place], "{mutation}");
+        }
+    }
+}
+
+fn live(kubeconfig: &Path, output: &Path) -> (Output, Directory) {
+    let input = Path::new(&beacon_tests()).join("first-run/input-dir");
+    let path = |path: &Path| path.display().to_string();
+    let done = beacon(&[
+        "apply-configuration-live",
+        "--input-dir",
+        &path(&input),
+        "--output-dir",
+        &path(output),
+        "--kubeconfig",
+        &path(kubeconfig),
+        "--now",
+        "2026-01-02T03:04:05Z",
+    ]);
+    (done, read_directory(output).unwrap())
+}
+
+#[test]
+fn the_live_command_notes_what_it_saw_in_the_configuration_cluster() {
+    let real = Real::start().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (done, output) = live(&real.kubeconfig(), &folder.path().join("out"));
+    passes(&done);
+    let noted: Vec<_> = output.mutations.iter().filter(|m| m.name == "surroundings").collect();
+    let [noted] = noted[..] else { panic!("{:?}", output.mutations) };
+    assert_eq!((noted.place, noted.action), (Place::Configuration, Action::Apply));
+    assert_eq!(noted.body_value().unwrap()["data"]["clusterVersion"], "v1.36.1");
+    // What cannot be reached is told in the status, and nothing is noted.
+    let broken = folder.path().join("kubeconfig");
+    let text = fs::read_to_string(real.kubeconfig()).unwrap();
+    let server = text.lines().find(|line| line.trim_start().starts_with("server:")).unwrap();
+    fs::write(&broken, text.replace(server, "    server: https://127.0.0.1:1")).unwrap();
+    let (done, output) = live(&broken, &folder.path().join("broken"));
+    assert_eq!(done.status.code(), Some(1));
+    let [status] = &output.mutations[..] else { panic!("{:?}", output.mutations) };
+    assert_eq!((status.place, status.action), (Place::Configuration, Action::ApplyStatus));
+    let condition = &status.body_value().unwrap()["status"]["conditions"][0];
+    assert_eq!((&condition["type"], &condition["status"]), (&"SurroundingsDegraded".into(), &"True".into()));
+}
