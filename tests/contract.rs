@@ -3,13 +3,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use switchboard_gather::contract::{InputResources, OutputResources, Rules};
+use switchboard_gather::input::{Form, InputFolder};
+use switchboard_gather::must_gather::MustGather;
 use switchboard_gather::mutation::{Action, Directory, Place, read_directory};
+use switchboard_gather::prune::prune;
 use switchboard_suite::process;
 use switchboard_suite::real::{Real, workspace};
-use switchboard_suite::tool;
+use switchboard_suite::tool::{self, Tool};
+
+/// What is not done within this will not be.
+const PATIENCE: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(100);
 
 /// A directory from which cases find their operator as `./NAME`.
 fn bench(operator: &str) -> tempfile::TempDir {
@@ -81,6 +89,27 @@ fn the_beacon_declares_what_its_cases_use() {
     }
 }
 
+/// Each case with nothing in its input but what the operator declares: what it does not declare it does not use.
+#[test]
+fn the_beacon_needs_nothing_but_what_it_declares() {
+    let inputs = InputResources::read(&String::from_utf8(beacon(&["input-resources"]).stdout).unwrap()).unwrap();
+    let bench = bench("beacon-operator");
+    for entry in fs::read_dir(beacon_tests()).unwrap() {
+        let case = entry.unwrap().path();
+        let copy = bench.path().join("cases").join(case.file_name().unwrap());
+        fs::create_dir_all(&copy).unwrap();
+        fs::copy(case.join("test.yaml"), copy.join("test.yaml")).unwrap();
+        let whole = MustGather::open(&case.join("input-dir")).unwrap();
+        let pruned = prune(&inputs.apply_configuration_resources, &whole, Rules::Native).unwrap();
+        let mut folder = InputFolder::new(&copy.join("input-dir"), Form::Json, Rules::Native);
+        folder.write(&pruned.input(), Some(whole.discovery())).unwrap();
+        let expected = case.join("expected-output");
+        let copied = Command::new("cp").arg("-r").arg(expected).arg(copy.join("expected-output")).status().unwrap();
+        assert!(copied.success());
+    }
+    passes(&switchboard(bench.path(), &["test", "cases"]));
+}
+
 fn live(kubeconfig: &Path, output: &Path) -> (Output, Directory) {
     let input = Path::new(&beacon_tests()).join("first-run/input-dir");
     let path = |path: &Path| path.display().to_string();
@@ -119,4 +148,75 @@ fn the_live_command_notes_what_it_saw_in_the_configuration_cluster() {
     assert_eq!((status.place, status.action), (Place::Configuration, Action::ApplyStatus));
     let condition = &status.body_value().unwrap()["status"]["conditions"][0];
     assert_eq!((&condition["type"], &condition["status"]), (&"SurroundingsDegraded".into(), &"True".into()));
+}
+
+/// A process that does not outlive its test.
+struct Resident(Child);
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Installs the operator's manifests and gives a kubeconfig of its service account.
+fn installed(kubectl: &Tool, admin: &Path, folder: &Path) -> PathBuf {
+    let manifests = workspace().join("examples/beacon/manifests");
+    for file in ["00-crd.yaml", "10-access.yaml"] {
+        kubectl.ok(&["apply", "--server-side", "-f", &manifests.join(file).display().to_string()]);
+    }
+    kubectl.ok(&["wait", "--for=condition=Established", "crd/beacons.beacon.example.com"]);
+    kubectl.ok(&["apply", "--server-side", "-f", &manifests.join("20-beacon.yaml").display().to_string()]);
+    let token = kubectl.ok(&["create", "token", "beacon-operator"]);
+    let own = folder.join("operator.kubeconfig");
+    let mut config: serde_json::Value = serde_json::from_str(&kubectl.ok(&[
+        "config",
+        "view",
+        "--raw",
+        "-o",
+        "json",
+        "--kubeconfig",
+        &admin.display().to_string(),
+    ]))
+    .unwrap();
+    config["users"][0]["user"] = serde_json::json!({"token": token.trim()});
+    fs::write(&own, config.to_string()).unwrap();
+    own
+}
+
+#[track_caller]
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(POLL);
+    }
+}
+
+#[test]
+fn the_beacon_still_runs_resident_with_the_rights_of_its_service_account() {
+    let real = Real::start().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let kubectl = Tool::new("kubectl", &real.kubeconfig(), "beacon-operator");
+    let operand = Tool::new("kubectl", &real.kubeconfig(), "beacon");
+    let own = installed(&kubectl, &real.kubeconfig(), folder.path());
+    let mut command = Command::new(program("beacon-operator"));
+    command.arg("start").arg("--kubeconfig").arg(&own).args(["--namespace", "beacon-operator"]);
+    let _resident = Resident(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let condition = |kind: &str| {
+        let path = format!("jsonpath={{.status.conditions[?(@.type=={kind:?})].reason}}");
+        kubectl.ok(&["get", "beacon", "cluster", "-o", &path])
+    };
+    until("the conditions of all three controllers", || {
+        let said = ["WorkloadDegraded", "SurroundingsDegraded", "Progressing"].map(condition);
+        said == ["AsExpected", "AsExpected", "RollingOut"]
+    });
+    until("what is shown", || {
+        let shown = operand.run(&["get", "configmap", "beacon-config", "-o", "jsonpath={.data.beacon\\.txt}"]);
+        shown.out == "The harbour is open.\ncluster v1.36.1\n"
+    });
+    let public = Tool::new("kubectl", &real.kubeconfig(), "kube-public");
+    assert_eq!(public.ok(&["get", "configmap", "beacon-info", "-o", "jsonpath={.data.banners}"]), "1");
+    assert_eq!(operand.ok(&["get", "deployment", "beacon", "-o", "jsonpath={.spec.replicas}"]), "2");
 }

@@ -30,7 +30,7 @@ use crate::contract::ResourceType;
 pub(crate) use files::append;
 pub use files::{WriteError, index_path, read_directory, write_directory};
 pub use layout::{LaidOut, Layout, NameKey, Naming};
-pub use read::{Directory, read_files};
+pub use read::{Directory, NO_MUTATION, read_files};
 
 /// What is done to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

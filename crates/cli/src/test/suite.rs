@@ -227,10 +227,20 @@ fn probe(case: &Case) -> Vec<String> {
     }
     let input = case.directory.join(switchboard_gather::cases::INPUT_DIRECTORY);
     let given = match switchboard_gather::read(&input, |_| {}) {
-        Ok(dump) => dump.objects.into_iter().map(|object| object.value),
+        Ok(dump) => dump.objects.into_iter().map(|object| unborn(object.value)),
         Err(error) => return vec![tell(&error)],
     };
     let factory = move || operators::operator(&name).expect("it was found before");
     let report = switchboard_probe::Probe::of(factory).given(given).run();
     report.failures.iter().map(|failure| format!("probe: {}: {}", failure.fault, failure.what)).collect()
+}
+
+/// An object without what its server gave it: on another cluster it begins anew.
+fn unborn(mut object: serde_json::Value) -> serde_json::Value {
+    // Owners are known by their uid, and nobody there has it.
+    let given = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"];
+    if let Some(metadata) = object.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
+        given.iter().for_each(|field| drop(metadata.remove(*field)));
+    }
+    object
 }

@@ -9,7 +9,8 @@ mod difference;
 use std::collections::BTreeSet;
 
 use crate::contract::{ControllerResult, ControllerResults};
-use crate::mutation::{Directory, Mutation, Place};
+use crate::dump::Problem;
+use crate::mutation::{Action, Directory, Mutation, NO_MUTATION, Place};
 
 use super::mask::Mask;
 use canonical::Canonical;
@@ -50,25 +51,28 @@ pub fn compare(expected: &Directory, actual: &Directory, how: Comparison<'_>) ->
     found
 }
 
-/// What could not be read. By bytes, nothing may lie about; by meaning it is enough that nothing of a mutation is lost.
+/// What could not be read and may have been a mutation. By bytes, nothing else may lie at the root either.
 fn unreadable(expected: &Directory, actual: &Directory, strictness: Strictness) -> Vec<Difference> {
-    let sides = [("expected-output", expected), ("output", actual)];
-    let problems = sides.into_iter().flat_map(|(side, directory)| {
-        directory
-            .problems
-            .iter()
-            .filter(move |problem| strictness == Strictness::Bytes || of_a_mutation(&problem.file))
-            .map(move |problem| Difference::Unreadable {
-                file: format!("{side}/{}", problem.file),
-                message: problem.message.clone(),
-            })
-    });
-    problems.collect()
+    let of = |side: &str, directory: &Directory| {
+        let counts = directory.problems.iter().filter(|problem| matters(problem, strictness));
+        let told = |problem: &Problem| Difference::Unreadable {
+            file: format!("{side}/{}", problem.file),
+            message: problem.message.clone(),
+        };
+        counts.map(told).collect::<Vec<_>>()
+    };
+    [of("expected-output", expected), of("output", actual)].concat()
 }
 
-fn of_a_mutation(file: &str) -> bool {
-    let first = file.split('/').next().unwrap_or(file);
-    Place::named(first).is_some() || first == "controller-results.yaml"
+fn matters(problem: &Problem, strictness: Strictness) -> bool {
+    let mut parts = problem.file.split('/');
+    let (first, second) = (parts.next().unwrap_or_default(), parts.next());
+    let known = |part: Option<&str>| part.is_some_and(|name| Action::named(name).is_some());
+    match Place::named(first) {
+        None => first == "controller-results.yaml" || strictness == Strictness::Bytes,
+        // A folder that is no action is nobody's, as in the original.
+        Some(_) => known(second) && problem.message != NO_MUTATION,
+    }
 }
 
 fn canonical_set(directory: &Directory, place: Place, how: Comparison<'_>) -> BTreeSet<Canonical> {

@@ -12,6 +12,9 @@ use crate::dump::Problem;
 /// Files at the root that are no mutations.
 const KNOWN: [&str; 3] = ["controller-results.yaml", "stdout.log", "stderr.log"];
 
+/// What is said of a file that belongs to no mutation.
+pub const NO_MUTATION: &str = "is no part of a mutation and was passed over";
+
 /// What an output directory holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Directory {
@@ -51,7 +54,7 @@ pub fn read_files(files: &BTreeMap<String, Vec<u8>>, index: Option<&str>) -> Dir
             }
             _ if path == KNOWN[0] => directory.results(path, content),
             _ if KNOWN.contains(&path.as_str()) => {}
-            _ => directory.problem(path, "is no part of a mutation and was passed over"),
+            _ => directory.problem(path, NO_MUTATION),
         }
     }
     let mut by_body = BTreeMap::new();

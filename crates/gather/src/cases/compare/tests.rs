@@ -193,16 +193,18 @@ fn results_of_controllers_are_compared() {
 
 #[test]
 fn what_cannot_be_read_is_a_difference_where_something_may_be_lost() {
-    let lost = |file: &str| {
-        let problems =
-            vec![Problem { file: file.into(), line: None, message: "has no metadata file beside it".into() }];
+    let lost = |file: &str, message: &str| {
+        let problems = vec![Problem { file: file.into(), line: None, message: message.into() }];
         Directory { problems, ..Directory::default() }
     };
     let none = Directory::default();
-    let said = semantic(&none, &lost("Management/Create/x.yaml"));
-    assert_eq!(said, ["output/Management/Create/x.yaml: has no metadata file beside it"]);
-    assert_eq!(semantic(&none, &lost("README.md")), Vec::<String>::new());
-    assert_eq!(bytes(&lost("README.md"), &none).len(), 1);
+    let said = semantic(&none, &lost("Management/Create/1-body-x.yaml", "has no metadata file beside it"));
+    assert_eq!(said, ["output/Management/Create/1-body-x.yaml: has no metadata file beside it"]);
+    assert_eq!(semantic(&lost("controller-results.yaml", "is not YAML"), &none).len(), 1);
+    for (file, by_bytes) in [("README.md", 1), ("Management/Shout/1-body-x.yaml", 0), ("Management/Create/a-b.md", 0)] {
+        let stray = lost(file, NO_MUTATION);
+        assert_eq!((semantic(&none, &stray).len(), bytes(&stray, &none).len()), (0, by_bytes), "{file}");
+    }
 }
 
 fn any_mutation() -> impl Strategy<Value = Mutation> {
