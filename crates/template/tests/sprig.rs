@@ -6,6 +6,9 @@
 #![allow(clippy::unwrap_used)]
 
 #[cfg(feature = "real")]
+#[path = "sprig/random.rs"]
+mod random;
+#[cfg(feature = "real")]
 #[path = "sprig/real.rs"]
 mod real;
 

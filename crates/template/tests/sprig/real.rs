@@ -14,7 +14,7 @@ use switchboard_template::{Numbers, Options, Set, Value, format};
 use super::{CASES, functions, world};
 
 /// The data of all cases, as the oracle reads it.
-fn data() -> Json {
+pub fn data() -> Json {
     json!({
         "nil": null, "str": "text", "empty": "", "int": 7, "neg": -3, "float": 2.5, "yes": true, "no": false,
         "list": ["b", "a", 3, null, "a"], "none": [],
@@ -33,7 +33,7 @@ fn data() -> Json {
     })
 }
 
-fn ask(lines: &[String]) -> Vec<Json> {
+pub fn ask(lines: &[String]) -> Vec<Json> {
     let folder = std::env::var("SWITCHBOARD_REAL_BIN").expect("SWITCHBOARD_REAL_BIN: run `make test-real`");
     let program = PathBuf::from(folder).join("oracle");
     let mut child =
@@ -47,7 +47,7 @@ fn ask(lines: &[String]) -> Vec<Json> {
 }
 
 /// What Go said, in the form of the cases: output quoted as `%q`, or the error.
-fn said(answer: &Json) -> (&'static str, String) {
+pub fn said(answer: &Json) -> (&'static str, String) {
     let out = match answer["bytes"].as_str() {
         Some(bytes) => STANDARD.decode(bytes).unwrap(),
         None => answer["out"].as_str().unwrap().as_bytes().to_vec(),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::merge::merge;
+use super::merge::{Rules, merge};
 use super::strings::string_of;
 use super::structure::deep_copy;
 use super::{Answer, Table, bytes, sig};
@@ -73,10 +73,12 @@ fn add_selections(table: &mut Table) {
 }
 
 fn add_whole(table: &mut Table) {
-    table.add(&["merge"], sig!(MAP; ... MAP => ANY), |_, args| merge(args, false));
-    table.add(&["mergeOverwrite"], sig!(MAP; ... MAP => ANY), |_, args| merge(args, true));
-    table.add_v3(&["mustMerge"], sig!(MAP; ... MAP => ANY), |_, args| merge(args, false));
-    table.add_v3(&["mustMergeOverwrite"], sig!(MAP; ... MAP => ANY), |_, args| merge(args, true));
+    let fill = Rules { overwrite: false, sprig: table.sprig };
+    let overwrite = Rules { overwrite: true, sprig: table.sprig };
+    table.add(&["merge"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, fill));
+    table.add(&["mergeOverwrite"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, overwrite));
+    table.add_v3(&["mustMerge"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, fill));
+    table.add_v3(&["mustMergeOverwrite"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, overwrite));
     table.add(&["deepCopy"], sig!(ANY => ANY), |_, args| deep_copy(&args[0]));
     table.add_v3(&["mustDeepCopy"], sig!(ANY => ANY), |_, args| deep_copy(&args[0]));
 }
