@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use crate::ambient::Ambient;
 use crate::auth::gate::Gate;
 use crate::controllers::Controllers;
-use crate::frozen::Logs;
+use crate::frozen::{Logs, Recorder};
 use crate::store::{Bounds, Store};
 
 pub(crate) use dispatch::{method_not_allowed, no_such_resource};
@@ -43,6 +43,8 @@ pub struct Inner {
     address: OnceLock<String>,
     /// The logs of a dump; a server that has them is read-only.
     pub(crate) frozen: Option<Logs>,
+    /// Who keeps the writes to a dump, when they are not refused.
+    pub(crate) recorder: OnceLock<Recorder>,
     pub(crate) controllers: OnceLock<Controllers>,
 }
 
@@ -141,8 +143,8 @@ impl Cluster {
 impl Inner {
     fn new(gate: Arc<Gate>, store: Store, ambient: Ambient, frozen: Option<Logs>) -> Self {
         let (stop, _) = tokio::sync::watch::channel(false);
-        let (address, controllers) = (OnceLock::new(), OnceLock::new());
-        Self { store, ambient, logical: RwLock::default(), stop, gate, address, frozen, controllers }
+        let (address, controllers, recorder) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { store, ambient, logical: RwLock::default(), stop, gate, address, frozen, recorder, controllers }
     }
 
     /// The logical cluster of that name, when it exists.

@@ -91,9 +91,22 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
             }
             ("get" | "list" | "watch", _) => {}
             ("create", "") if call.is_review() => {}
-            _ => return Err(crate::frozen::read_only()),
+            _ => {
+                let recorder = call.inner.recorder.get().cloned().ok_or_else(crate::frozen::read_only)?;
+                return crate::frozen::record::record(call, body, &recorder).await;
+            }
         }
     }
+    perform(call, body).await
+}
+
+/// The path and the verb are ones the resource has.
+pub(crate) fn is_served(call: &Call) -> bool {
+    route::check(call).is_ok()
+}
+
+/// Does it, whatever kind of server this is.
+pub(crate) async fn perform(call: Call, body: Bytes) -> Result<Answer, Status> {
     if let Some(warning) = call.resource.custom.as_ref().and_then(|custom| custom.deprecation.as_ref()) {
         call.warnings.add(&**warning);
     }

@@ -30,6 +30,18 @@ impl Query {
         Ok(Self { pairs })
     }
 
+    /// The same with one more parameter.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.pairs.push((name.into(), value.into()));
+        self
+    }
+
+    /// All parameters, in order.
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.pairs
+    }
+
     /// The first value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
