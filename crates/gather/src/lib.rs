@@ -38,6 +38,7 @@ mod kinds;
 mod layout;
 pub mod must_gather;
 pub mod mutation;
+pub mod original;
 pub mod prune;
 pub mod record;
 mod source;

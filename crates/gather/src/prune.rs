@@ -32,6 +32,7 @@ use switchboard_object::selector;
 
 use crate::contract::{ExactResource, LabelSelector, ResourceList, ResourceReference, ResourceType, Rules};
 use crate::must_gather::{MustGather, Query};
+use crate::original::{Original, OriginalError};
 
 pub use secrets::redact;
 
@@ -199,6 +200,22 @@ impl fmt::Display for Question {
 /// # Errors
 /// When the directory has an input in another version than the declared one.
 pub fn prune(list: &ResourceList, from: &MustGather, rules: Rules) -> Result<Pruned, PruneError> {
+    prune_from(list, rules, |question| ask(question, from))
+}
+
+/// The same as the original does it: read by its rules, and given up at the first reference that leads nowhere.
+///
+/// # Errors
+/// As said, and whatever the original cannot read.
+pub fn prune_as_original(list: &ResourceList, from: &Original) -> Result<Pruned, PruneError> {
+    prune_from(list, Rules::Original, |question| ask_as_original(question, from))
+}
+
+fn prune_from(
+    list: &ResourceList,
+    rules: Rules,
+    mut answer: impl FnMut(&Question) -> Result<Vec<Value>, String>,
+) -> Result<Pruned, PruneError> {
     let mut pruning = Pruning::new(list, rules);
     loop {
         let questions = pruning.questions();
@@ -206,8 +223,21 @@ pub fn prune(list: &ResourceList, from: &MustGather, rules: Rules) -> Result<Pru
             return pruning.finish();
         }
         for question in questions {
-            let answer = ask(&question, from);
+            let answer = answer(&question);
             pruning.answer(question, answer);
+        }
+    }
+}
+
+fn ask_as_original(question: &Question, from: &Original) -> Result<Vec<Value>, String> {
+    let said = |error: OriginalError| error.to_string();
+    match question {
+        Question::Get(one) => Ok(from.get(&one.of, &one.namespace, &one.name).map_err(said)?.into_iter().collect()),
+        Question::Generated { .. } => Ok(Vec::new()),
+        Question::Labelled { of, namespace, .. } => {
+            // Labels are looked at when the answer is taken.
+            let list = from.list(of, namespace, "").map_err(said)?;
+            Ok(list["items"].as_array().cloned().unwrap_or_default())
         }
     }
 }

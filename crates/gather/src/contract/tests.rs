@@ -91,7 +91,10 @@ fn what_is_wrong_is_said_with_its_path() {
         found[0],
         "operandResources.configurationResources.resourceReferences[0].implicitNamespacedReference.namespace: Required value: must be present"
     );
-    assert!(found[1].contains("nameJSONPath: Invalid value: \"no PATH[at all]\": column 1: expected `$`"), "{found:?}");
+    assert!(
+        found[1].contains("nameJSONPath: Invalid value: \"no PATH[at all]\": column 4: expected `.`, `[` or the end"),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -9,8 +9,13 @@ const NO_END: i64 = i32::MAX as i64;
 pub(super) fn path(text: &str) -> Result<JsonPath, JsonPathError> {
     let mut parser = Parser { text, at: 0, depth: 0 };
     parser.space();
-    parser.expect('$')?;
-    let steps = parser.steps()?;
+    let mut steps = Vec::new();
+    // Without the `$` it begins with a key: `spec.name`.
+    match parser.peek() {
+        Some(c) if c == '_' || c.is_alphabetic() => steps.push(parser.name()?),
+        _ => parser.expect('$')?,
+    }
+    steps.extend(parser.steps()?);
     parser.space();
     match parser.peek() {
         None => Ok(JsonPath { steps }),

@@ -28,6 +28,7 @@ fn keys_indices_and_slices() {
     check("$.spec.routes[0,2].name", &document, &[json!("web"), json!("old")]);
     check("$.spec.routes[*].secret.name", &document, &[json!("cert"), json!("other")]);
     check("$.spec.nothing.name", &document, &[]);
+    check("spec.routes[0].name", &document, &[json!("web")]);
     check("$ . spec . routes [ 0 ] . name", &document, &[json!("web")]);
 }
 
@@ -53,7 +54,7 @@ fn filters() {
 #[test]
 fn what_is_no_path_is_said_so() {
     let said = |path: &str| JsonPath::parse(path).unwrap_err().to_string();
-    assert_eq!(said("spec.name"), "column 1: expected `$`, found `s`");
+    assert_eq!(said("[0]"), "column 1: expected `$`, found `[`");
     assert_eq!(said("$.spec["), "column 8: expected `]`, found the end");
     assert_eq!(said("$.spec name"), "column 8: expected `.`, `[` or the end, found `n`");
     assert_eq!(said("$.a[?(name == 1)]"), "`name` is no value; a field of the item is `@.name`");

@@ -49,8 +49,8 @@ pub struct Naming {
 #[derive(Debug, Default)]
 pub struct Layout {
     naming: Naming,
-    /// A digest of the files by the path of the body.
-    taken: BTreeMap<String, [u8; 32]>,
+    /// By the path the original gives a body: the digests of those that wanted it, and the number each got.
+    taken: BTreeMap<String, BTreeMap<[u8; 32], usize>>,
 }
 
 /// The files of one mutation.
@@ -74,23 +74,18 @@ impl Layout {
         let content = [("metadata", &metadata), ("body", &mutation.body), ("options", &mutation.options)];
         let whole = whole(&content);
         let hash = hash(&mutation.body, &mutation.options);
-        for number in 1.. {
-            let prefix = if number == 1 { hash.clone() } else { format!("{hash}-{number}") };
-            let path = |role: &str| self.path(mutation, &prefix, role);
-            let body = path("body");
-            match self.taken.get(&body) {
-                Some(taken) if self.naming.rules == Rules::Native && *taken == whole => {
-                    return LaidOut { body, files: Vec::new() };
-                }
-                Some(_) if self.naming.rules == Rules::Native => continue,
-                _ => {}
-            }
-            let kept = content.iter().filter(|(role, bytes)| *role != "options" || !bytes.is_empty());
-            let files = kept.map(|(role, bytes)| (path(role), bytes.to_vec())).collect();
-            self.taken.insert(body.clone(), whole);
-            return LaidOut { body, files };
+        let first = self.path(mutation, &hash, "body");
+        let taken = self.taken.entry(first).or_default();
+        let (known, next) = (taken.get(&whole).copied(), taken.len() + 1);
+        let native = self.naming.rules == Rules::Native;
+        let number = if native { *taken.entry(whole).or_insert(next) } else { 1 };
+        let prefix = if number == 1 { hash } else { format!("{hash}-{number}") };
+        let path = |role: &str| self.path(mutation, &prefix, role);
+        if native && known.is_some() {
+            return LaidOut { body: path("body"), files: Vec::new() };
         }
-        unreachable!("a directory cannot hold as many files as there are numbers")
+        let kept = content.iter().filter(|(role, bytes)| *role != "options" || !bytes.is_empty());
+        LaidOut { body: path("body"), files: kept.map(|(role, bytes)| (path(role), bytes.to_vec())).collect() }
     }
 
     fn path(&self, mutation: &Mutation, prefix: &str, role: &str) -> String {

@@ -133,3 +133,128 @@ fn secrets_keep_their_keys() {
     redact(&mut other);
     assert_eq!(other["data"]["a"], "b");
 }
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::contract::{ClusterScopedReference, GeneratedResource, ImplicitReference, LabelSelected};
+    use crate::input::{Form, InputFolder};
+
+    fn secrets() -> ResourceType {
+        ResourceType::new("", "v1", "secrets")
+    }
+
+    fn any_secret() -> impl Strategy<Value = Object> {
+        ("[ab]", "[a-d]", prop::option::of("[xz]"), prop::option::of("[gh]-")).prop_map(
+            |(namespace, name, label, generated)| {
+                let mut secret = secret(&namespace, &name);
+                secret.value["metadata"]["labels"] = label.map_or(json!({}), |label| json!({"app": label}));
+                if let Some(prefix) = generated {
+                    secret.value["metadata"]["generateName"] = prefix.into();
+                }
+                secret
+            },
+        )
+    }
+
+    fn any_config() -> impl Strategy<Value = Object> {
+        (prop::option::of("[a-d]?"), prop::collection::vec("[a-d]", 0..3)).prop_map(|(cert, names)| {
+            let items: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+            let mut spec = json!({"items": items});
+            if let Some(cert) = cert {
+                spec["cert"] = json!({"name": cert});
+            }
+            object("example.com", "Config", "configs", json!({"metadata": {"name": "cluster"}, "spec": spec}))
+        })
+    }
+
+    fn any_list() -> impl Strategy<Value = ResourceList> {
+        let exact = ("[ab]", "[a-d]").prop_map(|(namespace, name)| ExactResource { of: secrets(), namespace, name });
+        let generated = ("[ab]", "[gh]-").prop_map(|(namespace, prefix)| GeneratedResource {
+            of: secrets(),
+            namespace,
+            generated_name: prefix,
+        });
+        let labelled =
+            (prop_oneof![Just(String::new()), "[ab]"], "[xz]").prop_map(|(namespace, label)| LabelSelected {
+                of: secrets(),
+                namespace,
+                label_selector: LabelSelector {
+                    match_labels: [("app".to_string(), label)].into(),
+                    match_expressions: vec![],
+                },
+            });
+        let path = prop_oneof![Just("$.spec.cert.name"), Just("$.spec.items[*].name"), Just("$..name")];
+        let referring = ExactResource {
+            of: ResourceType::new("example.com", "v1", "configs"),
+            namespace: String::new(),
+            name: "cluster".into(),
+        };
+        let reference = ("[ab]", path, any::<bool>()).prop_map(move |(namespace, path, wide)| ResourceReference {
+            referring_resource: referring.clone(),
+            implicit_namespaced_reference: (!wide).then(|| ImplicitReference {
+                of: secrets(),
+                namespace,
+                name_json_path: path.into(),
+            }),
+            cluster_scoped_reference: wide
+                .then(|| ClusterScopedReference { of: referring.of.clone(), name_json_path: path.into() }),
+            ..ResourceReference::default()
+        });
+        let some = |count| 0..count;
+        (
+            prop::collection::vec(exact, some(4usize)),
+            prop::collection::vec(generated, some(3usize)),
+            prop::collection::vec(labelled, some(3usize)),
+            prop::collection::vec(reference, some(3usize)),
+        )
+            .prop_map(
+                |(exact_resources, generated_name_resources, label_selected_resources, resource_references)| {
+                    ResourceList {
+                        exact_resources,
+                        generated_name_resources,
+                        label_selected_resources,
+                        resource_references,
+                    }
+                },
+            )
+    }
+
+    /// Every answer an operator can get to what it declares.
+    fn answers(list: &ResourceList, from: &MustGather) -> Vec<(Question, Vec<Value>)> {
+        let mut pruning = Pruning::new(list, Rules::Native);
+        let mut answers = Vec::new();
+        loop {
+            let questions = pruning.questions();
+            if questions.is_empty() {
+                return answers;
+            }
+            for question in questions {
+                let found = ask(&question, from).unwrap();
+                let meant: Vec<Value> = found.iter().filter(|object| question.means(object)).cloned().collect();
+                pruning.answer(question.clone(), Ok(found));
+                answers.push((question, meant));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// What an operator reads of its declared inputs, and so what it decides, is the same before and after.
+        #[test]
+        fn what_is_declared_reads_the_same_from_the_pruned_directory(
+            secrets in prop::collection::vec(any_secret(), 0..10),
+            config in any_config(),
+            list in any_list(),
+        ) {
+            let whole = MustGather::of(secrets.into_iter().chain([config]), Discovery::default());
+            let pruned = prune(&list, &whole, Rules::Native).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            InputFolder::new(folder.path(), Form::Json, Rules::Native).write(&pruned.input(), None).unwrap();
+            let part = MustGather::open(folder.path()).unwrap();
+            prop_assert_eq!(part.problems(), &[][..]);
+            prop_assert_eq!(answers(&list, &part), answers(&list, &whole));
+        }
+    }
+}

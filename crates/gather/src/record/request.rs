@@ -52,6 +52,9 @@ pub enum RecordError {
     /// The body cannot be read.
     #[error("unable to decode body: {0}")]
     Body(String),
+    /// It is no JSON patch.
+    #[error("unable to decode JSONPatch body: {0}")]
+    JsonPatch(String),
 }
 
 /// The mutation that a request asks for. By the original's rules what that refuses is refused, in its words.
@@ -69,9 +72,12 @@ pub fn mutation_of(request: &Request<'_>, rules: Rules) -> Result<Mutation, Reco
     }
     let action = action(request, media)?;
     let mut mutation = if action.is_patch() {
-        let (namespace, name) = (request.namespace, request.name);
-        Mutation::patch(Place::Unspecified, action, &request.of, (namespace, name), media, request.body)
-            .map_err(|error| RecordError::Body(error.to_string()))?
+        // The original takes a Namespace for an object in itself.
+        let own = rules == Rules::Original && request.of.is_namespaces();
+        let namespace = if own { request.name } else { request.namespace };
+        check_patch(media, request.body)?;
+        Mutation::patch(Place::Unspecified, action, &request.of, (namespace, request.name), media, request.body)
+            .map_err(|error| RecordError::JsonPatch(error.to_string()))?
     } else {
         let body = body(request, action, rules)?;
         if rules == Rules::Original {
@@ -83,6 +89,23 @@ pub fn mutation_of(request: &Request<'_>, rules: Rules) -> Result<Mutation, Reco
         mutation.subresource = request.subresource.into();
     }
     Ok(mutation.with_options(&options::of_query(action, request.query)).by(request.controller))
+}
+
+/// A JSON patch is a list of steps.
+fn check_patch(media: &str, sent: &[u8]) -> Result<(), RecordError> {
+    if media != "application/json-patch+json" {
+        return Ok(());
+    }
+    let found = match json::read(sent).map_err(|error| RecordError::JsonPatch(error.to_string()))?.value {
+        Value::Array(_) => return Ok(()),
+        Value::Object(_) => "object",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null => "null",
+    };
+    let message = format!("json: cannot unmarshal {found} into Go value of type []map[string]interface {{}}");
+    Err(RecordError::JsonPatch(message))
 }
 
 fn of_object(request: &Request<'_>, action: Action, body: &Value) -> Mutation {
