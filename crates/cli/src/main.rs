@@ -4,6 +4,7 @@ mod announce;
 mod control;
 mod explain;
 mod failure;
+mod gather;
 mod kernel;
 mod listen;
 mod operator;
@@ -46,6 +47,8 @@ enum Command {
     Up(up::Up),
     /// Serves a must-gather dump, read-only, so that kubectl works on it.
     Serve(serve::Serve),
+    /// Works on directories of inputs and mutations: prune, collect, apply.
+    Gather(gather::Gather),
     /// Hosts the operators of a configuration over clusters.
     Run(run::Run),
     /// Shows what the operators would write now, as a diff; writes nothing.
@@ -114,6 +117,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
     match command {
         Command::Up(up) => up.run().await.map(|()| ExitCode::SUCCESS),
         Command::Serve(serve) => serve.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Gather(gather) => gather.run().await.map(|ok| if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Command::Run(run) => run.run().await.map(|()| ExitCode::SUCCESS),
         Command::Plan(plan) => plan.run().await.map(differs),
         Command::Why(why) => why.run().await.map(|()| ExitCode::SUCCESS),

@@ -13,11 +13,13 @@ use switchboard_cluster::auth::kubeconfig::{self, Context};
 use switchboard_cluster::auth::token::TokenKey;
 use switchboard_cluster::frozen::{Log, Logs, Object};
 use switchboard_cluster::listener::Port;
+use switchboard_gather::discovery::Discovery;
 use switchboard_gather::{Dump, Problem};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::announce::announce;
 use crate::failure::Failure;
+use crate::gather::recording::{self, Recording};
 use crate::listen;
 use crate::progress::ProgressLine;
 use crate::talk::say;
@@ -49,12 +51,15 @@ pub struct Serve {
     /// Where to write the kubeconfig [default: a temporary file, removed at the end]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 impl Serve {
     /// Runs until a signal comes.
     pub async fn run(self) -> Result<(), Failure> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let recorder = self.recording.begin()?;
         let temporary = if self.kubeconfig.is_none() { Some(Temporary::make()?) } else { None };
         let file = self.kubeconfig.or_else(|| temporary.as_ref().map(Temporary::kubeconfig)).unwrap_or_default();
         let port = Port::take(self.listen).await?;
@@ -74,7 +79,14 @@ impl Serve {
             authority: certificates.authority.certificate.clone(),
         };
         let (objects, logs) = contents(dump);
-        let cluster = Cluster::frozen(gate, ambient, objects, logs).await;
+        let cluster = match &recorder {
+            None => Cluster::frozen(gate, ambient, objects, logs).await,
+            Some(recorder) => {
+                let kinds = recording::kinds(&Discovery::of_directory(&self.dump).0);
+                let keeper = self.recording.keeper(recorder.clone());
+                Cluster::recording(gate, ambient, objects, logs, (kinds, keeper)).await
+            }
+        };
         let listener = cluster.listen(port, &certificates)?;
         let context =
             Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{}", listen::reachable(address)) };
@@ -86,6 +98,9 @@ impl Serve {
         }
         say("stopping");
         listener.stop().await;
+        if let Some(recorder) = recorder {
+            say(format_args!("recorded {} mutations", recorder.recorded()));
+        }
         Ok(())
     }
 }

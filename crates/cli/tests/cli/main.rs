@@ -5,6 +5,7 @@ mod board;
 mod cases;
 mod control;
 mod faults;
+mod gather;
 mod kernel;
 mod probe;
 mod process;

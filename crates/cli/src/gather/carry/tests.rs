@@ -1,0 +1,62 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use serde_json::json;
+use switchboard_gather::contract::ResourceType;
+
+fn deployments() -> ResourceType {
+    ResourceType::new("apps", "v1", "deployments")
+}
+
+fn carried(mutation: &Mutation) -> Result<plan::Mutation, String> {
+    planned(mutation, Discovery::carried())
+}
+
+#[test]
+fn every_action_has_its_act() {
+    let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}});
+    for action in [Action::Create, Action::Update, Action::UpdateStatus, Action::Apply, Action::ApplyStatus] {
+        let mutation = Mutation::object(Folder::Management, action, &deployments(), &body);
+        let made = carried(&mutation.with_options(&json!({"fieldManager": "x", "force": true}))).unwrap();
+        let expected = match action {
+            Action::Create => Act::Create(body.clone()),
+            Action::Update | Action::UpdateStatus => Act::Update(body.clone()),
+            _ => Act::Apply { body: body.clone(), force: true },
+        };
+        assert_eq!((made.act, made.place, made.field_manager.as_deref()), (expected, Place::Management, Some("x")));
+        assert_eq!(made.subresource.is_some(), action.is_status());
+        assert_eq!((&*made.resource.kind, made.resource.namespaced), ("Deployment", true));
+    }
+    let patch = Mutation::patch(
+        Folder::Unspecified,
+        Action::Patch,
+        &deployments(),
+        ("shop", "web"),
+        "application/json-patch+json",
+        br#"[{"op":"remove","path":"/a"}]"#,
+    );
+    let made = carried(&patch.unwrap().on("scale")).unwrap();
+    assert_eq!(made.act, Act::Patch { form: PatchForm::Json, body: json!([{"op": "remove", "path": "/a"}]) });
+    assert_eq!(made.subresource.as_deref(), Some("scale"));
+}
+
+#[test]
+fn deletions_keep_what_must_hold() {
+    let delete =
+        |options: Value| carried(&Mutation::delete(Folder::Configuration, &deployments(), ("shop", "web"), &options));
+    let made = delete(json!({"kind": "DeleteOptions", "propagationPolicy": "Foreground", "preconditions": {"uid": "u", "resourceVersion": "7"}})).unwrap();
+    assert_eq!(made.act, Act::Delete { propagation: Some("Foreground".into()) });
+    assert_eq!(made.expect, Expect::Exactly { uid: "u".into(), revision: 7 });
+    assert!(delete(json!({"kind": "DeleteOptions", "preconditions": {"uid": "u"}})).is_err());
+    assert!(delete(json!({"kind": "DeleteOptions", "gracePeriodSeconds": 0})).is_err());
+}
+
+#[test]
+fn kinds_of_the_same_directory_are_known_by_their_objects() {
+    let of = ResourceType::new("new.example.com", "v1", "things");
+    let body = json!({"apiVersion": "new.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}});
+    let made = carried(&Mutation::object(Folder::Management, Action::Create, &of, &body)).unwrap();
+    assert_eq!((&*made.resource.kind, made.resource.namespaced), ("Thing", false));
+    let gone = carried(&Mutation::delete(Folder::Management, &of, ("", "a"), &json!({"kind": "DeleteOptions"})));
+    assert_eq!(gone.unwrap_err(), "the cluster does not serve things.new.example.com in version v1");
+}

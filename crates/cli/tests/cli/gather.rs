@@ -1,0 +1,193 @@
+//! `switchboard gather` and `switchboard serve --record`.
+
+use std::fs;
+use std::path::Path;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use crate::process::{CONTEXT, Serving, run, said, switchboard};
+
+const INPUTS: &str = "applyConfigurationResources:
+  exactResources: [{group: '', version: v1, resource: namespaces, name: shop}]
+  labelSelectedResources: [{group: '', version: v1, resource: configmaps, namespace: shop, labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}]
+  resourceReferences:
+  - referringResource: {group: '', version: v1, resource: configmaps, namespace: shop, name: web}
+    type: ImplicitNamespacedReference
+    implicitNamespacedReference: {group: '', version: v1, resource: secrets, namespace: shop, nameJSONPath: $.data.secret}
+  - referringResource: {group: '', version: v1, resource: configmaps, namespace: shop, name: web}
+    type: ImplicitNamespacedReference
+    implicitNamespacedReference: {group: '', version: v1, resource: secrets, namespace: shop, nameJSONPath: $.data.optional}
+";
+
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn dump(root: &Path) {
+    write(root, "inputs.yaml", INPUTS);
+    write(
+        root,
+        "dump/cluster-scoped-resources/core/namespaces.yaml",
+        "{apiVersion: v1, kind: NamespaceList, items: [{metadata: {name: shop}}]}",
+    );
+    write(
+        root,
+        "dump/namespaces/shop/core/configmaps.yaml",
+        "{apiVersion: v1, kind: ConfigMapList, items: [{metadata: {name: web, namespace: shop, labels: {app: web}}, data: {secret: cert}}, {metadata: {name: other, namespace: shop}}]}",
+    );
+    write(
+        root,
+        "dump/namespaces/shop/core/secrets/cert.yaml",
+        "{apiVersion: v1, kind: Secret, metadata: {name: cert, namespace: shop}, data: {key: c2VjcmV0}}",
+    );
+    write(root, "dump/namespaces/README.txt", "stray");
+}
+
+fn prune(root: &Path, to: &str, more: &[&str]) -> std::process::Output {
+    let mut command =
+        switchboard(&["gather", "prune", "--input-resources", "inputs.yaml", "--from", "dump", "--to", to]);
+    command.args(more).current_dir(root).output().unwrap()
+}
+
+#[test]
+fn a_dump_is_cut_down_to_what_is_declared() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let output = prune(folder.path(), "input", &["--redact"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("warning: namespaces/README.txt: passed over"), "{}", said(&output));
+    assert!(said(&output).contains("wrote 3 objects into 5 files"), "{}", said(&output));
+    let text = |path: &str| fs::read_to_string(folder.path().join("input").join(path)).unwrap();
+    assert!(text("namespaces/shop/shop.yaml").contains("kind: Namespace"));
+    let maps = text("namespaces/shop/core/configmaps.yaml");
+    assert!(maps.contains("name: web") && !maps.contains("name: other"), "{maps}");
+    let secrets = text("namespaces/shop/core/secrets.yaml");
+    assert!(secrets.contains("key: cmVkYWN0ZWQ=") && !secrets.contains("c2VjcmV0"), "{secrets}");
+    assert!(text("aggregated-discovery-api.yaml").contains("configmaps"));
+    let again = prune(folder.path(), "input", &[]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(
+        said(&again).starts_with("error: could not write into `input`: it is not empty\nhint: "),
+        "{}",
+        said(&again)
+    );
+}
+
+#[test]
+fn the_original_can_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let output = prune(folder.path(), "input", &["--compat"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("error: could not gather the declared inputs\n  "), "{}", said(&output));
+    assert!(!folder.path().join("input").exists(), "nothing is written when something is missing");
+}
+
+#[test]
+fn what_is_declared_wrong_is_said_with_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    write(folder.path(), "inputs.yaml", "applyConfigurationResources: {exactResources: [{resource: x}]}");
+    let output = prune(folder.path(), "input", &[]);
+    let expected = "error: could not use the declared inputs\n  applyConfigurationResources.exactResources[0].version: Required value: must be present\n  applyConfigurationResources.exactResources[0].name: Required value: must be present\n";
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(1), expected));
+    assert_eq!(run(&["gather", "prune", "--from", "x", "--to", "y"]).status.code(), Some(64));
+}
+
+#[test]
+fn an_operator_says_itself_what_it_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    write(folder.path(), "operator", "#!/bin/sh\n[ \"$1\" = input-resources ] || exit 9\ncat inputs.yaml\n");
+    let path = folder.path().join("operator");
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "input"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    write(folder.path(), "operator", "#!/bin/sh\necho it is broken >&2\nexit 3\n");
+    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "again"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert!(said(&output).contains("`input-resources` ended with exit status: 3\n  it is broken"), "{}", said(&output));
+}
+
+#[tokio::test]
+async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let out = folder.path().join("out");
+    let mut command = switchboard(&["serve", "dump", "--record"]);
+    command.arg(&out).current_dir(folder.path());
+    let serving = Serving::start(command);
+    let maps: Api<ConfigMap> = Api::namespaced(serving.client(CONTEXT).await, "shop");
+    let namespaces: Api<Namespace> = Api::all(serving.client(CONTEXT).await);
+    let made = json!({"metadata": {"name": "made", "namespace": "shop"}, "data": {"a": "b"}});
+    maps.create(&PostParams::default(), &serde_json::from_value(made).unwrap()).await.unwrap();
+    let apply = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"x": "y"}});
+    maps.patch("web", &PatchParams::apply("me").force(), &Patch::Apply(&apply)).await.unwrap();
+    maps.delete("other", &DeleteParams::default()).await.unwrap();
+    namespaces
+        .patch(
+            "shop",
+            &PatchParams::apply("me"),
+            &Patch::Apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})),
+        )
+        .await
+        .unwrap();
+    let (code, talk) = serving.stop();
+    assert_eq!(code, Some(0));
+    assert!(talk.contains("recorded 4 mutations"), "{talk}");
+    assert!(out.join("Create/namespaces/shop/core/configmaps").is_dir());
+
+    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let kubeconfig = cluster.kubeconfig.to_string_lossy().into_owned();
+    let apply = |more: &[&str]| {
+        let mut command = switchboard(&["gather", "apply", "--kubeconfig", &kubeconfig, "--from"]);
+        command.arg(&out).args(more).output().unwrap()
+    };
+    let pretended = apply(&["--dry-run"]);
+    assert_eq!(pretended.status.code(), Some(0), "{}", said(&pretended));
+    let lines = String::from_utf8(pretended.stdout).unwrap();
+    assert!(lines.starts_with("would be written\tapply namespaces/shop\n"), "{lines}");
+    let carried = apply(&[]);
+    assert_eq!(carried.status.code(), Some(0), "{}", said(&carried));
+    let expected = "written\tapply namespaces/shop\nwritten\tcreate configmaps/shop/made\nwritten\tapply configmaps/shop/web\nunchanged\tdelete configmaps/shop/other\n";
+    assert_eq!(String::from_utf8(carried.stdout).unwrap(), expected);
+    let live: Api<ConfigMap> = Api::namespaced(cluster.client(CONTEXT).await, "shop");
+    assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "b");
+    let again = apply(&[]);
+    assert_eq!(again.status.code(), Some(1), "what is there already cannot be made");
+    assert!(said(&again).contains("error: could not create configmaps/shop/made\n  "), "{}", said(&again));
+}
+
+#[tokio::test]
+async fn inputs_are_gathered_from_a_live_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let client = cluster.client(CONTEXT).await;
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    namespaces
+        .create(&PostParams::default(), &serde_json::from_value(json!({"metadata": {"name": "shop"}})).unwrap())
+        .await
+        .unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "shop");
+    let web = json!({"metadata": {"name": "web", "labels": {"app": "web"}}, "data": {"secret": "cert"}});
+    maps.create(&PostParams::default(), &serde_json::from_value(web).unwrap()).await.unwrap();
+    let secrets: Api<Secret> = Api::namespaced(client, "shop");
+    let cert = json!({"metadata": {"name": "cert"}, "stringData": {"key": "hush"}});
+    secrets.create(&PostParams::default(), &serde_json::from_value(cert).unwrap()).await.unwrap();
+    let mut command =
+        switchboard(&["gather", "collect", "--input-resources", "inputs.yaml", "--to", "input", "--kubeconfig"]);
+    let output = command.arg(&cluster.kubeconfig).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let text = |path: &str| fs::read_to_string(folder.path().join("input").join(path)).unwrap();
+    assert!(text("namespaces/shop/core/secrets.yaml").contains("key: aHVzaA=="));
+    assert!(text("namespaces/shop/core/configmaps.yaml").contains("kind: ConfigMap\n"));
+    assert!(text("namespaces/shop/shop.yaml").contains("phase: Active"));
+    assert!(text("aggregated-discovery-apis.yaml").contains("deployments"));
+}
