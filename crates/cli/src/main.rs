@@ -117,7 +117,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
     match command {
         Command::Up(up) => up.run().await.map(|()| ExitCode::SUCCESS),
         Command::Serve(serve) => serve.run().await.map(|()| ExitCode::SUCCESS),
-        Command::Gather(gather) => gather.run().await.map(|ok| if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+        Command::Gather(gather) => gather.run().await.map(well),
         Command::Run(run) => run.run().await.map(|()| ExitCode::SUCCESS),
         Command::Plan(plan) => plan.run().await.map(differs),
         Command::Why(why) => why.run().await.map(|()| ExitCode::SUCCESS),
