@@ -10,7 +10,7 @@ DENY_VERSION := 0.20.2
 FUZZ_TIME ?= 60
 FUZZ_SEEDS ?= 40000
 
-.PHONY: help run test test-real record bench fuzz fmt lint deny ci real
+.PHONY: help run test test-real record record-charts bench fuzz fmt lint deny ci real
 
 help: ## Show these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ record: real ## Record the answers of the real kube-apiserver and of Go's text/t
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
 	  $(CARGO) test -p switchboard-suite --features real --test conformance
 	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard-template --features real --test go --test sprig
+
+record-charts: real ## Record the answers of the real Helm into crates/chart/tests/charts
+	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli template
 
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard

@@ -16,6 +16,7 @@ mod progress;
 mod run;
 mod serve;
 mod talk;
+mod template;
 mod temporary;
 mod test;
 mod up;
@@ -73,6 +74,8 @@ enum Command {
     Test(test::Test),
     /// Runs a native operator once, on a directory: the commands of the multi-operator contract.
     Operator(operator::Operator),
+    /// Renders a chart and prints what `helm template` prints.
+    Template(Box<template::Template>),
 }
 
 /// What is logged unless something else is asked for.
@@ -130,6 +133,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Probe(probe) => probe.run().await.map(well),
         Command::Test(test) => test.run().await.map(well),
         Command::Operator(operator) => operator.run().await.map(well),
+        Command::Template(template) => template.run().await,
     }
 }
 

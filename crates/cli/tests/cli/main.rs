@@ -11,4 +11,5 @@ mod probe;
 mod process;
 mod rogues;
 mod serve;
+mod template;
 mod up;

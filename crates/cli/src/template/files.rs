@@ -1,0 +1,91 @@
+//! Files of `switchboard template`: values that are read, manifests that are written.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path};
+
+use switchboard_chart::output::{Wanted, hooks, manifests, part};
+use switchboard_chart::render::Rendered;
+
+/// How large a file of values may be.
+const MAX_VALUES_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Charts come from this machine; the words are Helm's when it does not know a repository.
+pub fn check_local(path: &str) -> Result<(), String> {
+    if Path::new(path).exists() {
+        return Ok(());
+    }
+    if path.starts_with('.') || path.starts_with('/') {
+        return Err(format!("path {path:?} not found"));
+    }
+    let hint = "charts are not fetched; give a folder or an archive (`helm pull` fetches one)";
+    let words = match path.split_once('/') {
+        Some((repository, _)) if !path.contains("://") => format!("repo {repository} not found"),
+        Some(_) => format!("could not fetch {path}"),
+        None => format!("non-absolute URLs should be in form of repo_name/path_to_chart, got: {path}"),
+    };
+    Err(format!("{words}\nhint: {hint}"))
+}
+
+/// The bytes of a file, or of standard input.
+pub fn read(name: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = if name.trim() == "-" {
+        io::stdin().lock().take(MAX_VALUES_BYTES + 1).read_to_end(&mut bytes)
+    } else if name.starts_with("http://") || name.starts_with("https://") {
+        return Err(format!("could not read {name}\nhint: values are not fetched; give a file"));
+    } else {
+        File::open(name).and_then(|file| file.take(MAX_VALUES_BYTES + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| format!("open {name}: {}", words(&error)))?;
+    if bytes.len() as u64 > MAX_VALUES_BYTES {
+        return Err(format!("{name} is larger than {MAX_VALUES_BYTES} bytes"));
+    }
+    Ok(bytes)
+}
+
+fn words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_string(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_string(),
+        io::ErrorKind::IsADirectory => "is a directory".to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// Prints data. A reader that went away is not an error.
+pub fn print(text: &str) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file for each template, as Helm does: CRDs into the folder itself, the rest below the release's name if asked to.
+pub fn write_all(rendered: &Rendered, wanted: &Wanted, folder: &Path, inner: &Path) -> Result<(), String> {
+    let mut written = BTreeSet::new();
+    let crds = if wanted.crds { rendered.crds.len() } else { 0 };
+    for (index, (source, text)) in manifests(rendered, wanted).enumerate() {
+        let again = !written.insert(source.to_string());
+        write(if index < crds { folder } else { inner }, source, text, again)?;
+    }
+    for hook in hooks(rendered, wanted) {
+        let source = &hook.manifest.source;
+        write(inner, source, &hook.manifest.text, inner.join(source).exists())?;
+    }
+    print("\n")
+}
+
+fn write(folder: &Path, name: &str, text: &str, append: bool) -> Result<(), String> {
+    if Path::new(name).components().any(|part| !matches!(part, Component::Normal(_))) {
+        return Err(format!("template {name:?} leads out of the folder it is to be written to"));
+    }
+    let path = folder.join(name);
+    let failed = |error: io::Error| format!("open {}: {}", path.display(), words(&error));
+    fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(failed)?;
+    let file = OpenOptions::new().write(true).create(true).append(append).truncate(!append).open(&path);
+    file.and_then(|mut file| file.write_all(part(name, text).as_bytes())).map_err(failed)?;
+    print(&format!("wrote {}\n", path.display()))
+}

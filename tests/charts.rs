@@ -1,0 +1,59 @@
+//! Public charts through the binary, with the answers of the real Helm. They lie beside the checkout, in `../shared/data`;
+//! what else is there is in `crates/chart/tests/recorded.rs`.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use switchboard_suite::process::binary;
+
+fn data(part: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(part);
+    assert!(path.exists(), "{} is not there: the cases of others lie beside the checkout", path.display());
+    path
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[track_caller]
+fn none(failed: &[String], of: usize) {
+    assert!(of > 0 && failed.is_empty(), "{} of {of} differ:\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn public_charts_render_as_with_helm() {
+    let mut cases: Vec<PathBuf> = Vec::new();
+    for chart in fs::read_dir(data("charts")).unwrap().map(|entry| entry.unwrap().path().join("cases")) {
+        cases.extend(fs::read_dir(chart).into_iter().flatten().map(|entry| entry.unwrap().path()));
+    }
+    cases.sort();
+    let failed: Vec<String> = cases.iter().filter_map(|case| difference(case)).collect();
+    none(&failed, cases.len());
+}
+
+/// Runs a public chart's case; what differs from Helm's answer, if anything.
+fn difference(case: &Path) -> Option<String> {
+    let arguments = read(&case.join("args"));
+    let mut command = Command::new(binary().unwrap());
+    let output = command.arg("template").args(arguments.lines()).current_dir(case).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let problem = if case.join("expected.code").exists() {
+        let says = fs::read_to_string(case.join("expected.says")).unwrap_or_default();
+        let missing = says.lines().find(|line| !said.contains(line));
+        match (output.status.success(), missing) {
+            (true, _) => Some("succeeded".to_string()),
+            (false, Some(missing)) => Some(format!("does not say {missing:?}: {said}")),
+            (false, None) => None,
+        }
+    } else if !output.status.success() {
+        Some(said)
+    } else {
+        let (got, want) = (String::from_utf8_lossy(&output.stdout), read(&case.join("expected.yaml")));
+        let first = || got.lines().zip(want.lines()).position(|(got, want)| got != want);
+        (got != want).then(|| format!("differs at line {:?}", first().map(|line| line + 1)))
+    };
+    problem.map(|problem| format!("{}: {problem}", case.display()))
+}
