@@ -32,6 +32,8 @@ pub struct Execution<'a> {
     depth: usize,
     /// Executions within this one.
     renders: usize,
+    /// Actions and parentheses within each other, of all templates that run.
+    nesting: usize,
     steps_left: u64,
     /// Argument lists that wait to be used again.
     spare_slots: Vec<Vec<Slot>>,
@@ -47,6 +49,7 @@ impl<'a> Execution<'a> {
             variables: Vec::new(),
             depth: 0,
             renders: 0,
+            nesting: 0,
             steps_left: options.limits.steps,
             spare_slots: Vec::new(),
             spare_values: Vec::new(),
@@ -67,7 +70,10 @@ impl<'a> Execution<'a> {
         let dot = Slot::concrete(data.clone());
         self.variables.push((0, dot.clone()));
         let functions = self.set.functions().clone();
+        let depth = self.depth;
         let outcome = stack::grow(|| Frame::new(self, &functions, &tree, base).run(&dot));
+        // What failed left its own depth behind, and a function may go on after it.
+        self.depth = depth;
         self.variables.truncate(base);
         outcome
     }

@@ -34,6 +34,17 @@ const MAX_DEPTH: usize = 100_000;
 /// Some ten seconds of work; the largest charts need a few million.
 const MAX_STEPS: u64 = 500_000_000;
 
+/// Levels of actions that every depth of templates may have, and what the parser allows in one besides.
+const LEVELS_OF_DEPTH: usize = 4;
+const LEVELS: usize = 20_000;
+
+impl Limits {
+    /// Actions and parentheses within each other, of all templates together: they take memory as templates do.
+    pub(crate) fn nesting(&self) -> usize {
+        self.depth.saturating_mul(LEVELS_OF_DEPTH).saturating_add(LEVELS)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits { output_bytes: MAX_OUTPUT_BYTES, depth: MAX_DEPTH, steps: MAX_STEPS }

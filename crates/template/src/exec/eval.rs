@@ -4,7 +4,6 @@ use super::Slot;
 use super::frame::Frame;
 use crate::error::Error;
 use crate::parse::{Command, Number, Operand, Part, Pipe, print_part};
-use crate::stack;
 use crate::value::{Kind, Shape, Type, Value};
 
 impl<'t> Frame<'_, '_, 't> {
@@ -26,6 +25,7 @@ impl<'t> Frame<'_, '_, 't> {
         }
     }
 
+    #[inline]
     fn store(&mut self, pipe: &'t Pipe, name: u32, value: Slot) -> Result<(), Error> {
         if pipe.assigns {
             *self.variable(name)? = value;
@@ -36,6 +36,7 @@ impl<'t> Frame<'_, '_, 't> {
     }
 
     /// The value of a pipeline that declares nothing, or whose variables the caller sees to.
+    #[inline]
     pub(super) fn commands(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, Error> {
         self.at = Part::Pipe(pipe);
         let [command] = pipe.commands.as_slice() else { return self.stages(dot, &pipe.commands) };
@@ -88,7 +89,7 @@ impl<'t> Frame<'_, '_, 't> {
             }
             Operand::Pipe(pipe) => {
                 self.not_a_function(args, &last)?;
-                stack::grow(|| self.pipeline(dot, pipe))
+                self.nested(|frame| frame.pipeline(dot, pipe))
             }
             Operand::Variable(..) => self.variable_and_fields(dot, first, args, last),
             literal => {
@@ -161,7 +162,7 @@ impl<'t> Frame<'_, '_, 't> {
             Operand::Dot(_) => Ok(dot.clone()),
             Operand::Field(_, path) => self.fields(dot, dot, operand, path, &[], None),
             Operand::Variable(..) => self.variable_and_fields(dot, operand, &[], None),
-            Operand::Pipe(pipe) => stack::grow(|| self.pipeline(dot, pipe)),
+            Operand::Pipe(pipe) => self.nested(|frame| frame.pipeline(dot, pipe)),
             Operand::Function(called) => self.function(dot, called, Part::Operand(operand), &[], None),
             Operand::Chain(_) => self.chain(dot, operand, &[], None),
             Operand::Bool(_, bool) => Ok(Slot::concrete(Value::Bool(*bool))),

@@ -59,33 +59,50 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
                     }
                 }
                 Node::If(branch) => {
-                    let flow = stack::grow(|| self.branch(dot, branch, false))?;
+                    let flow = self.nested(|frame| frame.branch(dot, branch, false))?;
                     if flow != Flow::Next {
                         return Ok(flow);
                     }
                 }
                 Node::With(branch) => {
-                    let flow = stack::grow(|| self.branch(dot, branch, true))?;
+                    let flow = self.nested(|frame| frame.branch(dot, branch, true))?;
                     if flow != Flow::Next {
                         return Ok(flow);
                     }
                 }
                 Node::Range(branch) => {
                     self.at = Part::Node(node);
-                    let flow = stack::grow(|| self.range(dot, branch))?;
+                    let flow = self.nested(|frame| frame.range(dot, branch))?;
                     if flow != Flow::Next {
                         return Ok(flow);
                     }
                 }
                 Node::Template(invocation) => {
                     self.at = Part::Node(node);
-                    stack::grow(|| self.template(dot, invocation))?;
+                    self.nested(|frame| frame.template(dot, invocation))?;
                 }
                 Node::Break => return Ok(Flow::Break),
                 Node::Continue => return Ok(Flow::Continue),
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// Runs a step that goes deeper, with room on the stack for it. All levels of all templates are counted together: a
+    /// template in itself a thousand times may be as deep each time as the parser lets it.
+    #[inline]
+    pub(super) fn nested<T>(
+        &mut self,
+        step: impl FnOnce(&mut Frame<'e, 'a, 't>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let deepest = self.execution.options.limits.nesting();
+        if self.execution.nesting >= deepest {
+            return Err(self.fail(format!("exceeded maximum nesting ({deepest})")));
+        }
+        self.execution.nesting += 1;
+        let outcome = stack::grow(|| step(self));
+        self.execution.nesting -= 1;
+        outcome
     }
 
     fn print(&mut self, slot: Slot) -> Result<(), Error> {
@@ -147,11 +164,13 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         self.execution.variables.truncate(mark);
     }
 
+    #[inline]
     pub(super) fn push(&mut self, name: u32, value: Slot) {
         self.execution.variables.push((name, value));
     }
 
     /// The variable declared last under that name.
+    #[inline]
     pub(super) fn variable(&mut self, name: u32) -> Result<&mut Slot, Error> {
         let variables = &self.execution.variables[self.base..];
         match variables.iter().rposition(|(known, _)| *known == name) {

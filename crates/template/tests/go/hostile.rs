@@ -37,6 +37,14 @@ fn recursion_as_deep_as_go_goes() {
 }
 
 #[test]
+fn recursion_that_is_deep_at_every_step() {
+    let (open, close) = ("{{if 1}}".repeat(1_000), "{{end}}".repeat(1_000));
+    let text = format!("{{{{define \"x\"}}}}{open}{{{{template \"x\" .}}}}{close}{{{{end}}}}{{{{template \"x\"}}}}");
+    let error = refused(&text, small());
+    assert!(error.ends_with("exceeded maximum nesting (24000)"), "{}", &error[..error.len().min(300)]);
+}
+
+#[test]
 fn a_huge_range() {
     let error = refused("{{range 1000000000000}}{{end}}", small());
     assert_eq!(error, "template: t:1:8: executing \"t\" at <1000000000000>: took more than 100000 steps");
