@@ -19,7 +19,14 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("template", &["object"]),
     ("chart", &["object", "template"]),
     ("sandbox", &[]),
-    ("cli", &["object", "cluster", "gather", "kernel", "probe", "template", "chart", "greeter", "rogue"]),
+    ("guest", &["object", "gather", "kernel", "sandbox"]),
+    (
+        "cli",
+        &[
+            "object", "cluster", "gather", "guest", "kernel", "probe", "sandbox", "template", "chart", "greeter",
+            "rogue",
+        ],
+    ),
 ];
 
 fn root() -> &'static Path {

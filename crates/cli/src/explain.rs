@@ -216,7 +216,9 @@ impl Replay {
             None => Replayed::Gone,
             Some(decision) => {
                 let name = &decision.unit.operator.0;
-                let operator = operators::operator(name).ok_or_else(|| {
+                let known = operators::operator(name);
+                let known = known.or_else(|| crate::guests::recalled(name, &self.state.path().ok()?));
+                let operator = known.ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that decided")
                 })?;
                 replay(&*operator, &journal, id, &[])

@@ -8,8 +8,10 @@ use switchboard_cluster::auth::kubeconfig::KubeconfigError;
 use switchboard_cluster::listener::ListenError;
 use switchboard_cluster::store::OpenError;
 use switchboard_gather::SourceError;
+use switchboard_guest::GuestError;
 use switchboard_kernel::journal::JournalError;
 use switchboard_kernel::listener::ListenError as AskError;
+use switchboard_sandbox::SandboxError;
 
 use crate::talk::say;
 
@@ -55,6 +57,8 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("stop the other process, or give another directory with --state-dir DIR")
     } else if let Some(error) = error.downcast_ref::<AskError>() {
         of_kernel(error, kind)
+    } else if let Some(hint) = causes(error).find_map(of_guest) {
+        Some(hint)
     } else if error.is::<KubeconfigError>() {
         Some("give a file that may be written with --kubeconfig FILE")
     } else {
@@ -83,6 +87,19 @@ fn of_port(error: &ListenError, kind: Option<ErrorKind>) -> Option<&'static str>
         }
         _ => "give an address of this machine with --listen ADDR:PORT",
     })
+}
+
+fn of_guest(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    match (error.downcast_ref::<GuestError>(), error.downcast_ref::<SandboxError>()) {
+        (Some(GuestError::NoProgram(_)), _) => {
+            Some("`command` is a path from the root or from the configuration's folder, or a name in PATH")
+        }
+        (Some(GuestError::NoAccount), _) => Some("name one as `serviceAccount: namespace/name`"),
+        (_, Some(SandboxError::Lacks { .. } | SandboxError::Failed { .. })) => Some(
+            "docs/HOSTING.md says what a sandbox needs; `sandbox: off` runs this operator without one, with all that this user may",
+        ),
+        _ => None,
+    }
 }
 
 fn of_kernel(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> {

@@ -5,6 +5,7 @@ mod control;
 mod explain;
 mod failure;
 mod gather;
+mod guests;
 mod kernel;
 mod listen;
 mod operator;
@@ -90,6 +91,10 @@ const DIFFERS: u8 = 2;
 const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
+    // The sandbox's launcher is this binary; it must be alone in its process to become what it is to be.
+    if let Some(code) = switchboard_sandbox::launched(std::env::args_os()) {
+        return ExitCode::from(u8::try_from(code).unwrap_or(1));
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -11,9 +11,11 @@ use switchboard_kernel::explain::{PlanReport, Planned};
 use switchboard_kernel::host::{Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
+use switchboard_kernel::plan::Standing;
 
 use crate::explain::{Form, print};
 use crate::failure::Failure;
+use crate::guests;
 use crate::{kernel, run};
 
 /// A day: who waits longer does not look.
@@ -45,7 +47,10 @@ impl Plan {
     /// Prints the report. True when something would be written.
     pub async fn run(self) -> Result<bool, Failure> {
         let config = kernel::read_config(&self.config)?;
+        let clusters = guests::clusters(&config).await?;
+        let folder = tempfile::tempdir()?;
         let mut operators = run::hosted(&config);
+        operators.extend(guests::learn(&config, &clusters, folder.path()).await?);
         if let Some(name) = &self.operator {
             operators.retain(|(operator, _)| operator.name() == name);
             if operators.is_empty() {
@@ -64,7 +69,7 @@ impl Plan {
             *limits = Limits { timeout: limits.timeout, backoff_first: never, backoff_max: never, ..Limits::none() };
         });
         let settings = Settings {
-            clusters: run::clients(&config).await?,
+            clusters: clusters.clients,
             topology: config.topology.clone(),
             global: GlobalLimits { requests_per_second: u32::MAX, ..config.limits.clone() },
             journal: Journal::in_memory(Bounds::default()),
@@ -92,7 +97,10 @@ fn report(closed: &[Closed]) -> PlanReport {
         match &closed.decision.outcome {
             Outcome::Failed { message } => report.undecided.push((unit.clone(), message.clone())),
             Outcome::Parked { .. } => report.undecided.push((unit.clone(), "what it reads is not known".to_string())),
-            Outcome::Decided { writes, .. } => {
+            Outcome::Decided { writes, standing } => {
+                if let Standing::Failing(why) = standing {
+                    report.undecided.push((unit.clone(), why.clone()));
+                }
                 report.writes.extend(closed.carried.iter().filter_map(|carried| planned(closed, carried)));
                 let refused = writes.iter().filter_map(|write| match &write.result {
                     WriteResult::Refused { reason } | WriteResult::Failed { message: reason } => {

@@ -1,6 +1,5 @@
 //! `switchboard run`: hosts operators over clusters, until a signal.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
+use crate::guests::{self, Clusters};
 use crate::kernel::{self, StateDir};
 use crate::operators;
 use crate::talk::say;
@@ -45,8 +45,8 @@ impl Run {
         let hangup = signal(SignalKind::hangup())?;
         let config = kernel::read_config(&self.config)?;
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
-        let clients = clients(&config).await?;
-        let running = Running::start(&config, clients, &self.state.path()?, self.dry_run).await?;
+        let clusters = guests::clusters(&config).await?;
+        let running = Running::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
@@ -68,18 +68,20 @@ pub struct Running {
 
 impl Running {
     /// Starts the operators of a configuration.
-    pub async fn start(
-        config: &Config,
-        clusters: BTreeMap<ClusterName, kube::Client>,
-        dir: &Path,
-        dry_run: bool,
-    ) -> Result<Self, Failure> {
+    pub async fn start(config: &Config, clusters: Clusters, dir: &Path, dry_run: bool) -> Result<Self, Failure> {
         let bounds = Bounds { max_bytes: config.journal.max_bytes, max_age: config.journal.max_age };
         let journal = Journal::open(&kernel::make(dir)?, bounds)?;
         kernel::warn_of_damage(&journal);
-        let settings =
-            Settings { clusters, topology: config.topology.clone(), global: config.limits.clone(), journal, dry_run };
-        let (host, handle) = Host::new(settings, hosted(config));
+        let mut operators = hosted(config);
+        operators.extend(guests::learn(config, &clusters, dir).await?);
+        let settings = Settings {
+            clusters: clusters.clients,
+            topology: config.topology.clone(),
+            global: config.limits.clone(),
+            journal,
+            dry_run,
+        };
+        let (host, handle) = Host::new(settings, operators);
         let listening = listen(&handle, config.listen, Some(dir)).await?;
         if let Some(address) = listening.address() {
             say(format_args!("metrics at http://{address}/metrics"));
@@ -112,15 +114,6 @@ pub fn hosted(config: &Config) -> Vec<(std::sync::Arc<dyn Operator>, Limits)> {
         .collect()
 }
 
-/// A client for every cluster of a configuration.
-pub async fn clients(config: &Config) -> Result<BTreeMap<ClusterName, kube::Client>, Failure> {
-    let mut clients = BTreeMap::new();
-    for (name, cluster) in &config.clusters {
-        clients.insert(name.clone(), client(name, cluster).await?);
-    }
-    Ok(clients)
-}
-
 /// No client for a cluster.
 #[derive(Debug, thiserror::Error)]
 #[error("could not reach the cluster {name}\nhint: check `clusters.{name}` in the configuration, or KUBECONFIG")]
@@ -129,12 +122,12 @@ struct ClientError {
     source: Failure,
 }
 
-/// A client for a cluster that a configuration names.
-pub async fn client(name: &ClusterName, cluster: &ClusterConfig) -> Result<kube::Client, Failure> {
+/// A client for a cluster that a configuration names, and what it is made of.
+pub async fn client(name: &ClusterName, cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config), Failure> {
     Ok(connect(cluster).await.map_err(|source| ClientError { name: name.clone(), source })?)
 }
 
-async fn connect(cluster: &ClusterConfig) -> Result<kube::Client, Failure> {
+async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config), Failure> {
     let options = KubeConfigOptions { context: cluster.context.clone(), ..KubeConfigOptions::default() };
     let mut config = match &cluster.kubeconfig {
         Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
@@ -143,7 +136,7 @@ async fn connect(cluster: &ClusterConfig) -> Result<kube::Client, Failure> {
     };
     // The applier knows what may be sent twice; the client does not.
     config.default_retry = false;
-    Ok(kube::Client::try_from(config)?)
+    Ok((kube::Client::try_from(config.clone())?, config))
 }
 
 /// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.

@@ -1,11 +1,11 @@
 //! `switchboard up`: the embedded cluster on a socket, until a signal.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use switchboard_cluster::Cluster;
 use switchboard_cluster::ambient::Ambient;
 use switchboard_cluster::auth::kubeconfig::{self, Context};
@@ -13,11 +13,11 @@ use switchboard_cluster::listener::Port;
 use switchboard_cluster::request::DEFAULT_CLUSTER;
 use switchboard_cluster::store::Store;
 use switchboard_kernel::config::Config;
-use switchboard_kernel::place::ClusterName;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::announce::announce;
 use crate::failure::Failure;
+use crate::guests::Clusters;
 use crate::kernel::{self, StateDir};
 use crate::place::Place;
 use crate::run::{self, Running};
@@ -103,7 +103,7 @@ impl Up {
         let listener = cluster.listen(port, &certificates)?;
         kubeconfig::write(&file, &certificates, &contexts(&cluster, address))?;
         let dir = self.state.clone().or_in(&home).path()?;
-        let running = Running::start(&config, clients(&cluster, &config).await?, &dir, false).await?;
+        let running = Running::start(&config, clusters(&cluster, &config, &file).await?, &dir, false).await?;
         // Where nobody would look by default.
         if StateDir::default().path().ok().as_deref() != Some(&*dir) {
             let dir = std::path::absolute(&dir).unwrap_or(dir);
@@ -133,20 +133,30 @@ fn contexts(cluster: &Cluster, address: SocketAddr) -> Vec<Context> {
 }
 
 /// The clusters of a configuration: logical ones of this process, unless they have a kubeconfig of their own.
-async fn clients(cluster: &Cluster, config: &Config) -> Result<BTreeMap<ClusterName, kube::Client>, Failure> {
-    let mut clients = BTreeMap::new();
+async fn clusters(cluster: &Cluster, config: &Config, file: &Path) -> Result<Clusters, Failure> {
+    let mut clusters = Clusters::default();
     for (name, wanted) in &config.clusters {
-        let client = if wanted.kubeconfig.is_some() || wanted.context.is_some() {
+        let (client, config) = if wanted.kubeconfig.is_some() || wanted.context.is_some() {
             run::client(name, wanted).await?
         } else if &*name.0 == DEFAULT_CLUSTER {
-            cluster.client()
+            (cluster.client(), from_outside(file, DEFAULT_CONTEXT).await?)
         } else {
             cluster.logical(&name.0).await;
-            cluster.client_of(&name.0)
+            let mut config = from_outside(file, DEFAULT_CONTEXT).await?;
+            config.cluster_url =
+                format!("{}/clusters/{name}", config.cluster_url.to_string().trim_end_matches('/')).parse()?;
+            (cluster.client_of(&name.0), config)
         };
-        clients.insert(name.clone(), client);
+        clusters.clients.insert(name.clone(), client);
+        clusters.configs.insert(name.clone(), config);
     }
-    Ok(clients)
+    Ok(clusters)
+}
+
+/// How a logical cluster is reached by others than this process.
+async fn from_outside(file: &Path, context: &str) -> Result<kube::Config, Failure> {
+    let options = KubeConfigOptions { context: Some(context.to_string()), ..KubeConfigOptions::default() };
+    Ok(kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?)
 }
 
 async fn reload(file: Option<&Path>, config: Config, running: &Running, hangup: Signal) {

@@ -146,8 +146,7 @@ fn declared(write: &Write, declaration: &Declaration) -> Result<(), String> {
     let covered = declaration.outputs.iter().any(|output| {
         output.place == wanted.place
             && output.resource == wanted.resource
-            && output.namespace.as_deref().is_none_or(|n| n == wanted.namespace)
-            && output.name.as_deref().is_none_or(|n| n == wanted.name)
+            && output.means(Some(&wanted.namespace), Some(&wanted.name))
     });
     if covered {
         return Ok(());

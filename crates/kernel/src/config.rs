@@ -11,6 +11,7 @@
 
 mod changes;
 mod duration;
+mod process;
 mod read;
 mod report;
 mod section;
@@ -86,6 +87,57 @@ pub struct OperatorConfig {
     pub service_account: Option<ServiceAccount>,
     /// Handed to the operator as it is; null when absent.
     pub settings: Value,
+    /// The program it is; absent for operators inside this binary.
+    pub process: Option<ProcessConfig>,
+}
+
+/// What is said of an operator that is a program of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessConfig {
+    /// The program: a path, or a bare name that is looked for where programs are.
+    pub program: PathBuf,
+    /// What comes before the arguments of the contract.
+    pub arguments: Vec<String>,
+    /// Whether `apply-configuration-live` is run as well.
+    pub live: bool,
+    /// Its environment.
+    pub env: BTreeMap<String, String>,
+    /// What it may read beside its input.
+    pub files: Vec<PathBuf>,
+    /// Where `apply-configuration-live` may connect to, beside the API server.
+    pub egress: Vec<String>,
+    /// Which of its controllers run; all when empty.
+    pub controllers: Vec<String>,
+    /// Whether it is confined.
+    pub sandbox: bool,
+    /// What it may write.
+    pub disk_bytes: u64,
+    /// How many processes and threads it may have.
+    pub processes: u32,
+}
+
+/// [`Limits::memory_bytes`] of an operator that is a program, when not set.
+pub const PROCESS_MEMORY_BYTES: u64 = 512 << 20;
+/// [`ProcessConfig::disk_bytes`] when not set.
+pub const PROCESS_DISK_BYTES: u64 = 64 << 20;
+/// [`ProcessConfig::processes`] when not set.
+pub const PROCESSES: u32 = 128;
+
+impl Default for ProcessConfig {
+    fn default() -> Self {
+        Self {
+            program: PathBuf::new(),
+            arguments: Vec::new(),
+            live: false,
+            env: BTreeMap::new(),
+            files: Vec::new(),
+            egress: Vec::new(),
+            controllers: Vec::new(),
+            sandbox: true,
+            disk_bytes: PROCESS_DISK_BYTES,
+            processes: PROCESSES,
+        }
+    }
 }
 
 impl Config {
@@ -109,7 +161,10 @@ impl Config {
         });
         let unused = self.clusters.keys().filter(|name| Place::ALL.iter().all(|p| self.topology.cluster(*p) != *name));
         let unused = unused.map(|name| format!("clusters.{name}: no place of the topology is this cluster"));
-        open.into_iter().chain(unused).collect()
+        let loose = self.operators.iter().filter(|(_, one)| one.process.as_ref().is_some_and(|p| !p.sandbox));
+        let loose = loose
+            .map(|(name, _)| format!("operators.{name}: runs without a sandbox, and may do all that this user may"));
+        open.into_iter().chain(unused).chain(loose).collect()
     }
 }
 
@@ -135,7 +190,7 @@ impl Default for JournalConfig {
 
 impl Default for OperatorConfig {
     fn default() -> Self {
-        Self { enabled: true, limits: Limits::default(), service_account: None, settings: Value::Null }
+        Self { enabled: true, limits: Limits::default(), service_account: None, settings: Value::Null, process: None }
     }
 }
 

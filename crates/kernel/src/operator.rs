@@ -131,7 +131,7 @@ pub struct Declared {
     pub resource: Resource,
     /// Only in this namespace, when given.
     pub namespace: Option<Arc<str>>,
-    /// Only this object, when given.
+    /// Only this object, when given. A `*` at its end stands for any rest: no name of an object holds one.
     pub name: Option<Arc<str>>,
 }
 
@@ -145,6 +145,15 @@ impl Declared {
     #[must_use]
     pub fn at(self, place: Place) -> Self {
         Self { place, ..self }
+    }
+
+    /// Whether it means this object of its kind; a list is of no name.
+    pub fn means(&self, namespace: Option<&str>, name: Option<&str>) -> bool {
+        let named = |declared: &str| match declared.strip_suffix('*') {
+            Some(beginning) => name.is_some_and(|name| name.starts_with(beginning)),
+            None => name == Some(declared),
+        };
+        self.namespace.as_deref().is_none_or(|n| Some(n) == namespace) && self.name.as_deref().is_none_or(named)
     }
 }
 
@@ -269,5 +278,25 @@ impl<T: Outward> Operator for Reaching<T> {
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
         let reach = |request: &Value| self.0.reach(request);
         self.0.decide(unit, view, &Outside::new(view, &reach))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_star_means_all_that_begin_so_and_no_list() {
+        let maps = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+        let declared =
+            Declared { name: Some("made-*".into()), namespace: Some("shop".into()), ..Declared::every(&maps) };
+        assert!(declared.means(Some("shop"), Some("made-7xk2p")));
+        assert!(!declared.means(Some("shop"), Some("made")));
+        assert!(!declared.means(Some("else"), Some("made-7xk2p")));
+        assert!(!declared.means(Some("shop"), None));
+        let one = Declared { name: Some("web".into()), ..Declared::every(&maps) };
+        assert!(
+            one.means(Some("shop"), Some("web")) && !one.means(Some("shop"), Some("web2")) && !one.means(None, None)
+        );
     }
 }

@@ -34,6 +34,8 @@ pub enum Standing {
     Waiting(String),
     /// A person must act.
     Blocked(String),
+    /// Something went wrong that does not keep the writes from being right: the unit is tried again later.
+    Failing(String),
 }
 
 /// One write.
@@ -144,6 +146,13 @@ impl Plan {
     #[must_use]
     pub fn blocked(mut self, needs: impl Into<String>) -> Self {
         self.standing = Standing::Blocked(needs.into());
+        self
+    }
+
+    /// The writes are right as far as they go, but something failed: says what.
+    #[must_use]
+    pub fn failing(mut self, why: impl Into<String>) -> Self {
+        self.standing = Standing::Failing(why.into());
         self
     }
 

@@ -181,12 +181,11 @@ impl At<'_> {
     }
 
     fn check(&self, resource: &Resource, namespace: Option<&str>, name: Option<&str>) -> Result<(), Stop> {
-        let covered = self.view.inputs.iter().any(|input| {
-            input.place == self.place
-                && input.resource == *resource
-                && input.namespace.as_deref().is_none_or(|n| Some(n) == namespace)
-                && input.name.as_deref().is_none_or(|n| Some(n) == name)
-        });
+        let covered = self
+            .view
+            .inputs
+            .iter()
+            .any(|input| input.place == self.place && input.resource == *resource && input.means(namespace, name));
         if covered {
             return Ok(());
         }

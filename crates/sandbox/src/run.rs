@@ -179,7 +179,8 @@ impl Sandbox {
             arguments: job.arguments.clone(),
             env: job.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             readable: job.readable.clone(),
-            input: job.input.clone(),
+            // The launcher stands elsewhere.
+            input: job.input.as_ref().map(|input| std::path::absolute(input).unwrap_or_else(|_| input.clone())),
             kubeconfig: job.kubeconfig.clone(),
             root: self.folder.join("root"),
             proxy: job.egress.is_some(),

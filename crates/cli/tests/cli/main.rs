@@ -6,6 +6,7 @@ mod cases;
 mod control;
 mod faults;
 mod gather;
+mod guests;
 mod kernel;
 mod probe;
 mod process;

@@ -61,6 +61,7 @@ impl Changes {
         let fields = [
             ("serviceAccount", old.service_account != new.service_account),
             ("settings", old.settings != new.settings),
+            ("command", old.process != new.process),
         ];
         let changed = fields.iter().filter(|(_, changed)| *changed);
         self.needs_restart.extend(changed.map(|(field, _)| format!("`{field}` of operator `{name}` changed")));

@@ -8,11 +8,14 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_object::name;
 
+use super::process::process;
 use super::report::{ConfigErrors, Findings, Problem};
 use super::section::Section;
 use super::topology::topology;
-use super::tree::{self, Node};
-use super::{ClusterConfig, Config, JournalConfig, OperatorConfig, duration, value};
+use super::tree::{self, Content, Node, Position};
+use super::{
+    ClusterConfig, Config, JournalConfig, OperatorConfig, PROCESS_MEMORY_BYTES, ProcessConfig, duration, value,
+};
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::OperatorName;
 use crate::place::ClusterName;
@@ -63,8 +66,8 @@ fn top(root: &Node, folder: Option<&Path>, known_operators: &[&str], config: &mu
         config.journal = journal(section, findings);
     }
     config.listen = file.take("listen", findings, value::listen).flatten();
-    if let Some(section) = file.section("operators", findings) {
-        config.operators = operators(&section, known_operators, findings);
+    if let Some((_, node)) = file.node("operators") {
+        config.operators = operators(node, folder, known_operators, findings);
     }
     file.close(findings);
 }
@@ -108,31 +111,68 @@ fn journal(mut section: Section<'_>, findings: &mut Findings) -> JournalConfig {
     journal
 }
 
-fn operators(section: &Section<'_>, known: &[&str], findings: &mut Findings) -> BTreeMap<OperatorName, OperatorConfig> {
+/// Operators by name, or a list of them that each say theirs.
+fn operators(
+    node: &Node,
+    folder: Option<&Path>,
+    known: &[&str],
+    findings: &mut Findings,
+) -> BTreeMap<OperatorName, OperatorConfig> {
     let mut operators = BTreeMap::new();
-    for (key, node) in section.entries() {
-        let path = section.path(&key.name);
-        if !known.contains(&key.name.as_str()) {
-            findings.add(key.at, &path, Problem::new("unknown operator").meant(&key.name, known));
+    let mut add = |name: &str, at: Position, mut fields: Section<'_>, findings: &mut Findings| {
+        let process = process(&mut fields, folder, findings);
+        let path = fields.own_path().to_string();
+        match (&process, known.contains(&name)) {
+            (None, false) => findings.add(at, &path, Problem::new("unknown operator").meant(name, known)),
+            (Some(_), true) => {
+                let problem = Problem::new("is an operator of this binary, and cannot have a `command`");
+                findings.add(at, &path, problem.hint("give the program another name"));
+            }
+            (Some(_), false) if !name::dns1123_subdomain(name).is_empty() => {
+                let problem = Problem::new("is no name for an operator");
+                findings.add(at, &path, problem.hint("lower case letters, digits, `-` and `.`"));
+            }
+            _ => {}
         }
-        let config = operator(Section::open(node, path, findings), findings);
-        operators.insert(OperatorName::new(&key.name), config);
+        if operators.insert(OperatorName::new(name), operator(fields, process, findings)).is_some() {
+            findings.add(at, &path, Problem::new("stands here a second time"));
+        }
+    };
+    if let Content::List(items) = &node.content {
+        for (index, item) in items.iter().enumerate() {
+            let mut fields = Section::open(item, format!("operators[{index}]"), findings);
+            match fields.take("name", findings, value::text) {
+                Some(name) => add(&name, item.at, fields, findings),
+                None => findings.add(item.at, fields.own_path(), Problem::new("has no `name`")),
+            }
+        }
+    } else {
+        let section = Section::open(node, "operators".to_string(), findings);
+        for (key, node) in section.entries() {
+            add(&key.name, key.at, Section::open(node, section.path(&key.name), findings), findings);
+        }
     }
     operators
 }
 
-fn operator(mut section: Section<'_>, findings: &mut Findings) -> OperatorConfig {
-    let mut config = OperatorConfig::default();
+fn operator(mut section: Section<'_>, process: Option<ProcessConfig>, findings: &mut Findings) -> OperatorConfig {
+    let mut config = OperatorConfig { process, ..OperatorConfig::default() };
+    if config.process.is_some() {
+        config.limits.memory_bytes = PROCESS_MEMORY_BYTES;
+    }
     section.set("enabled", &mut config.enabled, findings, value::truth);
-    config.limits = limits(&mut section, findings);
+    limits(&mut section, &mut config.limits, findings);
+    if let Some(mut section) = section.section("limits", findings) {
+        limits(&mut section, &mut config.limits, findings);
+        section.close(findings);
+    }
     config.service_account = section.take("serviceAccount", findings, value::service_account);
     config.settings = section.node("settings").map_or(Value::Null, |(_, node)| node.value());
     section.close(findings);
     config
 }
 
-fn limits(section: &mut Section<'_>, findings: &mut Findings) -> Limits {
-    let mut limits = Limits::default();
+fn limits(section: &mut Section<'_>, limits: &mut Limits, findings: &mut Findings) {
     section.set("debounce", &mut limits.debounce, findings, |v| value::span(v, DEBOUNCE));
     section.set("coolDown", &mut limits.cool_down, findings, |v| value::span(v, COOL_DOWN));
     section.set("writesPerSecond", &mut limits.writes_per_second, findings, |v| value::count(v, WRITES_PER_SECOND));
@@ -143,12 +183,11 @@ fn limits(section: &mut Section<'_>, findings: &mut Findings) -> Limits {
         _ => value::span(v, RESYNC).map(Some),
     });
     if let Some(backoff) = section.section("backoff", findings) {
-        self::backoff(backoff, &mut limits, findings);
+        self::backoff(backoff, limits, findings);
     }
     section.set("timeout", &mut limits.timeout, findings, |v| value::span(v, TIMEOUT));
     section.set("maxConcurrent", &mut limits.max_concurrent, findings, |v| value::count(v, MAX_CONCURRENT));
     section.set("memory", &mut limits.memory_bytes, findings, |v| value::bytes(v, MEMORY));
-    limits
 }
 
 fn backoff(mut section: Section<'_>, limits: &mut Limits, findings: &mut Findings) {

@@ -72,7 +72,7 @@ fn the_example_of_the_reference_is_read() {
     let document = include_str!("../../../../docs/CONFIG.md");
     let example = document.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let config = parse(example).unwrap();
-    assert_eq!(config.operators.len(), 2);
+    assert_eq!(config.operators.len(), 3);
     // The example shows every field, so that the reference is complete and none of it is refused.
     for field in FIELDS {
         let key = field.rsplit('.').next().unwrap();
@@ -82,7 +82,7 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 33] = [
+const FIELDS: [&str; 44] = [
     "clusters",
     "clusters.*.kubeconfig",
     "clusters.*.context",
@@ -115,6 +115,17 @@ const FIELDS: [&str; 33] = [
     "operators.*.memory",
     "operators.*.serviceAccount",
     "operators.*.settings",
+    "operators.*.limits",
+    "operators.*.name",
+    "operators.*.command",
+    "operators.*.live",
+    "operators.*.env",
+    "operators.*.files",
+    "operators.*.egress",
+    "operators.*.controllers",
+    "operators.*.sandbox",
+    "operators.*.disk",
+    "operators.*.processes",
     "topology",
 ];
 
@@ -129,11 +140,15 @@ fn the_reference_knows_every_field() {
         ("limits.", "limits: {zzzzzzzzz: 1}"),
         ("journal.", "journal: {zzzzzzzzz: 1}"),
         ("operators.*.", "operators: {greeter: {zzzzzzzzz: 1}}"),
+        ("operators.*.", "operators: [{name: greeter, zzzzzzzzz: 1}]"),
+        ("operators.*.", "operators: {greeter: {limits: {zzzzzzzzz: 1}}}"),
         ("operators.*.backoff.", "operators: {greeter: {backoff: {zzzzzzzzz: 1}}}"),
     ];
     for (section, text) in sections {
         let hint = parse(text).unwrap_err().errors.remove(0).hint.unwrap();
-        for field in hint.strip_prefix("known here: ").unwrap().split(", ") {
+        let named = hint.strip_prefix("known here: ").unwrap().split(", ");
+        // A hint names no more than fit.
+        for field in named.filter(|field| !field.starts_with("and ")) {
             let path = format!("{section}{field}");
             let inner = format!("{path}.");
             assert!(FIELDS.iter().any(|f| *f == path || f.starts_with(&inner)), "FIELDS lacks `{path}`");
@@ -188,10 +203,25 @@ fn every_field_arrives() {
         },
         service_account: Some(ServiceAccount { namespace: "tools".into(), name: "greeter".into() }),
         settings: json!({"greeting": "hello", "names": ["a", 1, true, null], "deep": {"octal": 8}}),
+        process: None,
     };
     assert_eq!(config.operators[&OperatorName::new("greeter")], greeter);
     assert_eq!(config.operators[&OperatorName::new("flooder")], OperatorConfig::default());
     assert_eq!(config.operators.len(), 2);
+}
+
+#[test]
+fn a_program_is_an_operator_in_either_form() {
+    let listed = parse(include_str!("tests/cases/process_list.yaml")).unwrap();
+    let by_name = parse(include_str!("tests/cases/process.yaml")).unwrap();
+    assert_eq!(listed, by_name);
+    let process = by_name.operators[&OperatorName::new("auth")].process.clone().unwrap();
+    assert_eq!(process.program, std::path::Path::new("bin/auth-operator"));
+    assert_eq!(process.arguments, ["--v=2"]);
+    assert!(process.live && process.sandbox);
+    assert_eq!(by_name.operators[&OperatorName::new("auth")].limits.memory_bytes, 256 << 20);
+    let dns = &by_name.operators[&OperatorName::new("dns")];
+    assert_eq!((dns.limits.memory_bytes, dns.process.as_ref().unwrap().disk_bytes), (PROCESS_MEMORY_BYTES, 1 << 30));
 }
 
 #[test]

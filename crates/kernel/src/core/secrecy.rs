@@ -18,6 +18,7 @@ pub(super) fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: 
                 Standing::Ready => Standing::Ready,
                 Standing::Waiting(on) => Standing::Waiting(secrets.scrub(&on)),
                 Standing::Blocked(needs) => Standing::Blocked(secrets.scrub(&needs)),
+                Standing::Failing(why) => Standing::Failing(secrets.scrub(&why)),
             };
             Ok(Plan { standing, ..plan })
         }

@@ -125,10 +125,11 @@ impl Core {
                 Standing::Ready => (Word::Ready, String::new()),
                 Standing::Waiting(on) => (Word::Waiting, on.clone()),
                 Standing::Blocked(needs) => (Word::Blocked, needs.clone()),
+                Standing::Failing(why) => (Word::Failing, why.clone()),
             }
         };
         self.standings.set(now, unit, word, &reason);
-        if failed.is_some() {
+        if failed.is_some() || matches!(standing, Standing::Failing(_)) {
             Ended::Failed
         } else if held > 0 || stale {
             Ended::Unfinished

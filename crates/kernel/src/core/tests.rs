@@ -2,6 +2,8 @@
 
 mod hosted;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -289,6 +291,18 @@ fn a_panic_is_a_failure_with_its_message() {
     assert_eq!(closed.decision.outcome, Outcome::Failed { message: "panicked: on purpose".into() });
     let operator = &core.state(Moment(0)).operators[0];
     assert_eq!((operator.word, operator.reason.as_str()), (Word::Failing, "panicked: on purpose"));
+}
+
+#[test]
+fn a_plan_that_is_right_as_far_as_it_goes_is_failing_and_tried_again() {
+    let operator = puppet("a", |_, _| Ok(Plan::nothing().failing("half of it failed")));
+    let mut core = kernel([operator], &Limits { backoff_first: Duration::from_secs(1), ..Limits::none() });
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    let operator = &core.state(Moment(0)).operators[0];
+    assert_eq!((operator.word, operator.reason.as_str()), (Word::Failing, "half of it failed"));
+    assert!(runs(core.poll(Moment(10))).is_empty());
+    assert_eq!(runs(core.poll(Moment(5_000))).len(), 1);
 }
 
 #[test]

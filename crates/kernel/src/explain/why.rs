@@ -286,6 +286,7 @@ fn stood(decision: &Decision) -> Option<Awaited> {
         Standing::Ready => return None,
         Standing::Waiting(on) => (Word::Waiting, on.clone()),
         Standing::Blocked(needs) => (Word::Blocked, needs.clone()),
+        Standing::Failing(why) => (Word::Failing, why.clone()),
     };
     Some(Awaited { by: decision.unit.clone(), word, reason, since: decision.started })
 }

@@ -86,7 +86,9 @@ fn mask_decision(decision: &Decision, secrets: &Secrets) -> Decision {
         Outcome::Decided { writes, standing } => {
             writes.iter_mut().for_each(|write| mask_write(write, secrets));
             match standing {
-                Standing::Waiting(text) | Standing::Blocked(text) => *text = secrets.scrub(text),
+                Standing::Waiting(text) | Standing::Blocked(text) | Standing::Failing(text) => {
+                    *text = secrets.scrub(text)
+                }
                 Standing::Ready => {}
             }
         }

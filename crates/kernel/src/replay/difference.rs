@@ -99,6 +99,7 @@ fn stand(standing: &Standing) -> String {
         Standing::Ready => "ready".to_string(),
         Standing::Waiting(on) => format!("waiting: {on}"),
         Standing::Blocked(needs) => format!("blocked: {needs}"),
+        Standing::Failing(why) => format!("failing: {why}"),
     }
 }
 

@@ -7,9 +7,7 @@ const HTTPS: u16 = 443;
 
 /// A rule that is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is no rule for connections\nhint: write a host, `*.` and a domain, or an address, and a port other than 443 behind it: `login.example.com`, `*.example.com:8443`, `10.0.0.7:5000`"
-)]
+#[error("`{0}` is no rule for connections, such as `login.example.com`, `*.example.com:8443` or `10.0.0.7:5000`")]
 pub struct RuleError(String);
 
 /// An allow list.

@@ -1,0 +1,139 @@
+//! A hosted program against an operator inside this process: what a run that changes nothing costs, and what the host adds
+//! on top of the program itself when one of 1,000 input objects changed.
+//!
+//! `cargo bench --bench guest`; the table goes into docs/BENCHMARKS.md.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use switchboard_gather::discovery::Discovery;
+use switchboard_greeter::Greeter;
+use switchboard_guest::{Guest, Program};
+use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
+use switchboard_kernel::limits::Limits;
+use switchboard_kernel::moment::Moment;
+use switchboard_kernel::operator::{Operator, Reaching, Unit};
+use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::resource::Resource;
+use switchboard_kernel::scene::Scene;
+use switchboard_kernel::view::View;
+
+const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+const OBJECTS: usize = 1_000;
+const ROUNDS: usize = 40;
+/// What the host may add.
+const GOAL: Duration = Duration::from_millis(10);
+
+fn main() {
+    if let Some(code) = switchboard_sandbox::launched(std::env::args_os()) {
+        std::process::exit(code);
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let program = compile(folder.path());
+    for sandbox in [true, false] {
+        let guest = guest(&program, folder.path(), sandbox);
+        let quiet = measure(&guest, |scene, _| scene);
+        let busy = measure(&guest, |scene, round| scene.with(&CONFIG_MAPS, [object(7, round)]));
+        let name = if sandbox { "process, sandboxed" } else { "process, `sandbox: off`" };
+        report(name, "nothing changed", &quiet);
+        report(name, "one of 1,000 changed", &busy);
+        if sandbox {
+            let added = median(busy.iter().map(|run| run.wall.saturating_sub(run.program)));
+            let verdict = if added <= GOAL { "within" } else { "beyond" };
+            println!("host overhead, sandbox included: {added:.2?}, {verdict} the goal of {GOAL:?}");
+        }
+    }
+    native();
+}
+
+/// The program of the suite, optimised.
+fn compile(folder: &Path) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stray/stray.rs");
+    let target = folder.join("stray");
+    let rustc = std::env::var("RUSTC").unwrap_or("rustc".to_string());
+    let compiled = Command::new(rustc).args(["--edition=2024", "-O", "-o"]).arg(&target).arg(source).status();
+    assert!(compiled.expect("rustc can be started").success());
+    target
+}
+
+fn guest(program: &Path, folder: &Path, sandbox: bool) -> Reaching<Guest> {
+    let process = ProcessConfig { program: program.to_path_buf(), sandbox, ..ProcessConfig::default() };
+    let limits = Limits { memory_bytes: 512 << 20, ..Limits::default() };
+    let config = OperatorConfig { limits, process: Some(process.clone()), ..OperatorConfig::default() };
+    let work = folder.join(if sandbox { "confined" } else { "loose" });
+    let program = Program::of("stray", &config, &process, &work).expect("the program is there");
+    Reaching(Guest::learn(program, None, &Discovery::default(), None).expect("the program says what it reads"))
+}
+
+struct Run {
+    /// From the view to the plan.
+    wall: Duration,
+    /// The program alone, from its start to its end.
+    program: Duration,
+    cpu: Duration,
+    peak_memory_bytes: u64,
+}
+
+fn object(number: usize, round: usize) -> Value {
+    let (name, text) = (format!("map-{number:04}"), format!("{round} {}", "x".repeat(800)));
+    json!({"metadata": {"name": name, "namespace": "crowd", "labels": {"stray": "crowd"}}, "data": {"text": text}})
+}
+
+fn measure(operator: &dyn Operator, change: impl Fn(Scene, usize) -> Scene) -> Vec<Run> {
+    let mut scene = Scene::of(&CONFIG_MAPS, (0..OBJECTS).map(|number| object(number, 0)));
+    let mut runs = Vec::new();
+    for round in 0..=ROUNDS {
+        scene = change(scene, round);
+        let inputs = Arc::new(operator.declaration().readable());
+        let topology = Arc::new(Topology::standalone(&ClusterName::new("configuration")));
+        let view = View::new(Arc::new(scene.clone()), topology, inputs, Moment(1_800_000_000_000));
+        let began = Instant::now();
+        operator.decide(&Unit::Whole, &view).expect("the operator decides");
+        let wall = began.elapsed();
+        let asked = view.into_reads().asked;
+        let usage = asked.first().and_then(|asked| asked.answer.clone().ok()).unwrap_or_default()["usage"].clone();
+        let time = |name: &str| {
+            let part = |part: &str| usage[name][part].as_u64().unwrap_or_default();
+            Duration::new(part("secs"), u32::try_from(part("nanos")).unwrap_or_default())
+        };
+        let peak_memory_bytes = usage["peakMemoryBytes"].as_u64().unwrap_or_default();
+        runs.push(Run { wall, program: time("wall"), cpu: time("cpu"), peak_memory_bytes });
+    }
+    // The first writes everything.
+    runs.split_off(1)
+}
+
+fn native() {
+    let guest =
+        json!({"metadata": {"name": "ada", "namespace": "crowd", "labels": {"greeter.example.com/greet": "yes"}}});
+    let words = json!({"metadata": {"name": "greeting", "namespace": "crowd"}, "data": {"words": "Good day"}});
+    let scene =
+        Scene::of(&CONFIG_MAPS, (0..OBJECTS).map(|number| object(number, 0))).with(&CONFIG_MAPS, [guest, words]);
+    let unit = Unit::object("crowd", "ada");
+    let times = (0..ROUNDS).map(|_| {
+        let began = Instant::now();
+        scene.decide(&Greeter, &unit).expect("the greeter decides");
+        began.elapsed()
+    });
+    println!("native: {:.2?} a run, no process of its own", median(times));
+}
+
+fn report(name: &str, what: &str, runs: &[Run]) {
+    let wall = median(runs.iter().map(|run| run.wall));
+    let program = median(runs.iter().map(|run| run.program));
+    let added = median(runs.iter().map(|run| run.wall.saturating_sub(run.program)));
+    let cpu = median(runs.iter().map(|run| run.cpu));
+    let peak = runs.iter().map(|run| run.peak_memory_bytes).max().unwrap_or_default() as f64 / f64::from(1 << 20);
+    println!(
+        "{name}, {what}: wall {wall:.2?}, program {program:.2?}, host {added:.2?}, CPU of the program {cpu:.2?}, peak {peak:.1} MiB"
+    );
+}
+
+fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}

@@ -1,0 +1,203 @@
+//! Operators that are programs: hosted well, and when they misbehave.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::board::{Board, eventually};
+use crate::process::{CONTEXT, run, said};
+
+/// The program that misbehaves on demand, compiled once.
+static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stray/stray.rs");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stray");
+    let rustc = std::env::var("RUSTC").unwrap_or("rustc".to_string());
+    let compiled = Command::new(rustc).args(["--edition=2024", "-o"]).arg(&target).arg(source).status().unwrap();
+    assert!(compiled.success());
+    target
+});
+
+/// One of them in a configuration, hosted as quickly as can be.
+fn operator(name: &str, env: &str, more: &str) -> String {
+    let program = STRAY.display();
+    format!(
+        "- name: {name}\n  command: [{program}]\n  env: {{{env}}}\n  {more}\n  limits: {{debounce: 0s, coolDown: 0s, backoff: {{first: 100ms, max: 1s}}}}\n"
+    )
+}
+
+async fn put_words(board: &Board, words: &str) {
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stray-in"}, "data": {"words": words}});
+    board.maps().await.patch("stray-in", &PatchParams::apply("test").force(), &Patch::Apply(map)).await.unwrap();
+}
+
+/// A field of what the operator wrote, once it is as wanted.
+async fn out(board: &Board, field: &str, wanted: &str) {
+    let maps = board.maps().await;
+    eventually(wanted, || async {
+        let data = maps.get_opt("stray-out").await.unwrap()?.data?;
+        (data.get(field).map(String::as_str) == Some(wanted)).then_some(())
+    })
+    .await;
+}
+
+fn failing(reason: &'static str) -> impl Fn(&Value) -> bool {
+    move |row| row["word"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
+}
+
+#[tokio::test]
+async fn a_program_is_hosted_woken_by_what_it_declared_and_replayed_without_running() {
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "", "")));
+    out(&board, "aloud", "nothing").await;
+    put_words(&board, "good day").await;
+    out(&board, "aloud", "good day").await;
+    let row = board.row("stray", |row| row["word"] == "Ready").await;
+
+    // What it did not declare does not wake it; what it did, does, and nothing ran in between.
+    board.guest("somebody-else").await;
+    put_words(&board, "good night").await;
+    out(&board, "aloud", "good night").await;
+    let runs = |row: &Value| row["runs"].as_u64().unwrap();
+    let after = board.row("stray", |row| row["word"] == "Ready").await;
+    // One run for the change and at most one for the echo of its own write.
+    assert!(runs(&after) - runs(&row) <= 3, "{row} {after}");
+
+    let why = board.json(&["why", "configmap/stray-out"]);
+    let decision = why["written"]["decision"].as_u64().unwrap_or_else(|| panic!("{why}")).to_string();
+    let Board { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let replayed = crate::board::ask(&folder.path().join("state"), &["replay", &decision]);
+    assert_eq!(replayed.status.code(), Some(0), "{replayed:?}");
+}
+
+#[tokio::test]
+async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its_reason() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap();
+    let reasons = [
+        ("socket", "failed: Network is unreachable"),
+        ("outside", "failed: nothing outside can be read or written"),
+        ("forks", "failed: no more after "),
+        ("fills", "MiB of disk full: nothing of it is written"),
+        ("hoards", "MiB of memory and was killed: nothing of it is written"),
+        ("never", "did not end in its time and was killed: nothing of it is written"),
+        ("panics", "controller stray-Speaker panicked, and what it wrote before is left out: boom"),
+        ("killed", "was killed by signal 9 half-way: nothing of it is written"),
+        ("crash", "exited with 2 without controller-results.yaml: nothing of it is written"),
+        ("silent", "exited with 0 without controller-results.yaml: nothing of it is written"),
+        ("link", "stray-out.yaml in the output is neither a file nor a folder"),
+    ];
+    let mut config = "limits: {maxConcurrent: 2}\noperators:\n".to_string();
+    for (mode, _) in reasons {
+        let env = format!("STRAY: {mode}, STRAY_TARGET: \"{target}\"");
+        let more = if mode == "never" { "timeout: 3s" } else { "memory: 128Mi\n  processes: 40\n  disk: 16Mi" };
+        config += &operator(&format!("stray-{mode}"), &env, more);
+    }
+    let board = Board::up(&config);
+    for (mode, reason) in reasons {
+        let name = format!("stray-{mode}");
+        board.row(&name, failing(reason)).await;
+        let told = String::from_utf8(board.ask(&["why-not", &name]).stdout).unwrap();
+        assert!(told.contains("Failing"), "{told}");
+    }
+    assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "somebody came out of the sandbox");
+
+    // What they said is in the journal, when nobody runs any more.
+    let Board { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let mut journal = String::new();
+    for entry in std::fs::read_dir(folder.path().join("state/journal")).unwrap() {
+        journal += &String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap());
+    }
+    for (_, reason) in reasons {
+        assert!(journal.contains(reason), "the journal does not say: {reason}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_declared_is_refused_and_the_rest_written() {
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: undeclared", "")));
+    out(&board, "aloud", "nothing").await;
+    board.row("stray", failing("configmaps/default/somebody-elses of the configuration cluster is not among")).await;
+    assert_eq!(board.maps().await.get_opt("somebody-elses").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_is_made_again_and_again_is_made_three_times() {
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: generates", "")));
+    board.row("stray", failing("makes stray-made-* of configmaps again and again: 3 are there")).await;
+    let maps = board.maps().await.list(&Default::default()).await.unwrap();
+    let made = maps.items.iter().filter(|map| map.metadata.generate_name.as_deref() == Some("stray-made-"));
+    assert_eq!(made.count(), 3);
+}
+
+async fn create<K>(api: Api<K>, object: Value)
+where
+    K: kube::Resource + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
+{
+    api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_live_command_has_an_identity_of_its_own_and_leaves_through_the_proxy() {
+    let account = "live: true\n  serviceAccount: default/stray\n  egress: [login.example.com]";
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "", account)));
+    let client = board.serving.client(CONTEXT).await;
+    // It writes as its account, which may not yet.
+    board
+        .row("stray", failing("could not apply configmaps/default/stray-out: configmaps \"stray-out\" is forbidden"))
+        .await;
+    assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]});
+    create(Api::<ClusterRole>::all(client.clone()), json!({"metadata": {"name": "stray"}, "rules": [rule]})).await;
+    let binding = json!({
+        "metadata": {"name": "stray"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stray"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "stray"}],
+    });
+    create(Api::<ClusterRoleBinding>::all(client.clone()), binding).await;
+    // The offline command needs no token; the live one does.
+    out(&board, "aloud", "nothing").await;
+    board.row("stray", failing("could not get a token for service account default/stray")).await;
+    create(Api::<ServiceAccount>::default_namespaced(client), json!({"metadata": {"name": "stray"}})).await;
+    out(&board, "live", "proxy says 200, a token is there").await;
+    board.row("stray", |row| row["word"] == "Ready").await;
+}
+
+#[tokio::test]
+async fn the_live_command_goes_nowhere_else() {
+    let account = "live: true\n  serviceAccount: kube-system/default\n  egress: [login.example.com]";
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: wanders", account)));
+    board.row("stray", failing("may not connect to not-allowed.example.com:443")).await;
+}
+
+#[test]
+fn what_cannot_be_hosted_is_said_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("switchboard.yaml");
+    let start = |config: &str| {
+        std::fs::write(&file, config).unwrap();
+        let state = folder.path().join("state");
+        let arguments = ["up", "--ephemeral", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()];
+        let output = run(&[&arguments[..], &["--state-dir", state.to_str().unwrap()]].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        said(&output)
+    };
+    let told = start("operators: [{name: a, command: bin/missing}]\n");
+    assert!(told.contains("error: could not host a\n  there is no program"), "{told}");
+    assert!(told.contains("hint: `command` is a path"), "{told}");
+    let told = start("operators: [{name: a, command: /bin/false}]\n");
+    assert!(told.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"), "{told}");
+    let told = start(&format!("operators: [{{name: a, command: {}, live: true}}]\n", STRAY.display()));
+    assert!(told.contains("`live` needs a `serviceAccount`"), "{told}");
+}

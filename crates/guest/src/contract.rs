@@ -1,0 +1,64 @@
+//! What a program says of itself: `input-resources` and `output-resources`.
+
+use switchboard_gather::contract::{InputResources, OutputResources, Rules};
+use switchboard_sandbox::{Finished, Sandbox};
+
+use crate::guest::{GuestError, Program};
+
+/// How much of what a program says is shown when it fails.
+const SHOWN_BYTES: usize = 500;
+
+/// What a program reads and writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contract {
+    /// What it reads.
+    pub inputs: InputResources,
+    /// What it may write.
+    pub outputs: OutputResources,
+}
+
+impl Contract {
+    /// Asks a program, in the sandbox.
+    ///
+    /// # Errors
+    /// When it cannot be run, or what it says cannot be understood.
+    pub(crate) fn ask(program: &Program, sandbox: &Sandbox) -> Result<Self, GuestError> {
+        let inputs = said(program, sandbox, "input-resources")?;
+        let inputs = InputResources::read(&inputs).map_err(|error| odd(program, "input-resources", &error))?;
+        let wrong = inputs.validate(Rules::Native);
+        if let Some(first) = wrong.first() {
+            return Err(GuestError::Odd {
+                program: program.program.clone(),
+                command: "input-resources",
+                why: first.to_string(),
+            });
+        }
+        let outputs = said(program, sandbox, "output-resources")?;
+        let outputs = OutputResources::read(&outputs).map_err(|error| odd(program, "output-resources", &error))?;
+        Ok(Self { inputs, outputs })
+    }
+}
+
+fn said(program: &Program, sandbox: &Sandbox, command: &'static str) -> Result<String, GuestError> {
+    let finished = sandbox.run(&program.job(command)).map_err(|source| GuestError::Run { command, source })?;
+    if !finished.end.is_success() || finished.stdout_cut {
+        let why = format!("{command} {}{}", finished.end, last_words(&finished));
+        return Err(GuestError::Refused { program: program.program.clone(), why });
+    }
+    Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
+}
+
+fn odd(program: &Program, command: &'static str, error: &dyn std::error::Error) -> GuestError {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    GuestError::Odd { program: program.program.clone(), command, why: format!("{error}{cause}") }
+}
+
+/// The end of what it said on stderr, on one line: `: panic: boom`.
+pub(crate) fn last_words(finished: &Finished) -> String {
+    let text = String::from_utf8_lossy(&finished.stderr);
+    let text = text.trim();
+    let from = text.len().saturating_sub(SHOWN_BYTES);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let text: Vec<&str> = text[from..].lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if text.is_empty() { String::new() } else { format!(": {}", text.join(" / ")) }
+}

@@ -1,0 +1,88 @@
+#![allow(clippy::unwrap_used)]
+
+use switchboard_gather::contract::{InputResources, OutputResources};
+
+use super::*;
+
+const INPUTS: &str = r#"
+applyConfigurationResources:
+  exactResources:
+  - {group: "", version: v1, resource: configmaps, namespace: shop, name: web}
+  - {group: config.openshift.io, version: v1, resource: ingresses, name: cluster}
+  - {group: nowhere.example.com, version: v1, resource: widgets, name: a}
+  labelSelectedResources:
+  - {group: "", version: v1, resource: secrets, namespace: shop, labelSelector: {matchLabels: {app: web}}}
+  resourceReferences:
+  - referringResource: {group: config.openshift.io, version: v1, resource: ingresses, name: cluster}
+    type: ImplicitNamespacedReference
+    implicitNamespacedReference: {group: "", version: v1, resource: secrets, namespace: openshift-config, nameJSONPath: $.spec.secret}
+"#;
+
+const OUTPUTS: &str = r#"
+configurationResources:
+  exactResources: [{group: config.openshift.io, version: v1, resource: ingresses, name: cluster}]
+managementResources:
+  eventingNamespaces: [shop]
+  exactResources: [{group: apps, version: v1, resource: deployments, namespace: shop, name: web}]
+userWorkloadResources:
+  generatedNameResources: [{group: certificates.k8s.io, version: v1, resource: certificatesigningrequests, name: "system:shop-"}]
+"#;
+
+fn contract() -> Contract {
+    Contract { inputs: InputResources::read(INPUTS).unwrap(), outputs: OutputResources::read(OUTPUTS).unwrap() }
+}
+
+/// `place plural namespace/name`, one line each.
+fn lines(declared: &BTreeSet<Declared>) -> Vec<String> {
+    let any = |text: &Option<Arc<str>>| text.as_deref().unwrap_or("-").to_string();
+    let mut lines: Vec<String> = declared
+        .iter()
+        .map(|one| format!("{} {} {}/{}", one.place, one.resource, any(&one.namespace), any(&one.name)))
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn what_is_declared_is_what_may_be_read_and_written() {
+    let (kinds, unknown) = Kinds::of(&contract(), &Discovery::default());
+    let declaration = declaration(&contract(), &kinds, None);
+    assert_eq!(
+        lines(&declaration.inputs),
+        [
+            "configuration configmaps shop/web",
+            "configuration ingresses.config.openshift.io -/cluster",
+            "configuration secrets openshift-config/-",
+            "configuration secrets shop/-",
+            // What was made before is looked at before more is made.
+            "user workload certificatesigningrequests.certificates.k8s.io -/-",
+        ]
+    );
+    assert_eq!(
+        lines(&declaration.outputs),
+        [
+            "configuration ingresses.config.openshift.io -/cluster",
+            "management deployments.apps shop/web",
+            "management events shop/-",
+            "management events.events.k8s.io shop/-",
+            "user workload certificatesigningrequests.certificates.k8s.io -/system:shop-*",
+        ]
+    );
+    assert_eq!(unknown, [ResourceType::new("nowhere.example.com", "v1", "widgets")]);
+    assert_eq!(declaration.units, Units::Whole);
+}
+
+#[test]
+fn what_is_written_somewhere_is_read_there() {
+    let (kinds, _) = Kinds::of(&contract(), &Discovery::default());
+    assert_eq!(kinds.place(&ResourceType::new("apps", "v1", "deployments")), Place::Management);
+    assert_eq!(kinds.place(&ResourceType::new("", "v1", "configmaps")), Place::Configuration);
+}
+
+#[test]
+fn a_version_is_not_compared_when_it_is_written() {
+    let (kinds, _) = Kinds::of(&contract(), &Discovery::default());
+    let written = kinds.written(&ResourceType::new("apps", "v1beta1", "deployments")).unwrap();
+    assert_eq!((written.version.as_ref(), written.kind.as_ref()), ("v1beta1", "Deployment"));
+    assert_eq!(kinds.written(&ResourceType::new("", "v1", "pods")), None);
+}

@@ -1,0 +1,113 @@
+//! Objects that leave their name to the server, made again and again.
+//!
+//! A program that remembers nothing between runs makes a new one each time, as a controller that keeps its key in memory does.
+//! What is there already is looked at first: an equal object is not made again, and of objects that are alike but for values
+//! that change with every run, no more than [`MAX_ALIKE`] are made.
+
+use serde_json::Value;
+use switchboard_gather::mutation;
+use switchboard_kernel::object::Object;
+use switchboard_kernel::operator::Stop;
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::{Act, Mutation};
+use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::view::View;
+
+use crate::contract::Contract;
+use crate::declare::{Kinds, place};
+use crate::inputs::made_with;
+
+/// How many objects of one `generateName` may be alike.
+pub const MAX_ALIKE: usize = 3;
+
+/// What was made with declared `generateName`s.
+#[derive(Default)]
+pub(crate) struct Made(Vec<(Place, Resource, Object)>);
+
+/// What is to be done with a create.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is new.
+    Make,
+    /// There is an equal one.
+    There,
+    /// There are too many like it.
+    TooMany(String),
+}
+
+impl Made {
+    /// Reads what there is.
+    pub fn read(contract: &Contract, kinds: &Kinds, view: &View) -> Result<Self, Stop> {
+        let mut made = Vec::new();
+        for at in mutation::Place::DECLARED {
+            let (Some(list), Some(here)) = (contract.outputs.list(at), place(at)) else { continue };
+            for one in &list.generated_name_resources {
+                let Some(resource) = kinds.resource(&one.of) else { continue };
+                let all = if resource.namespaced && !one.namespace.is_empty() {
+                    Selection::namespace(&one.namespace)
+                } else {
+                    Selection::all()
+                };
+                let found = view.at(here).list(resource, &all)?.into_iter();
+                let found = found.filter(|object| made_with(object, &one.generated_name));
+                made.extend(found.map(|object| (here, resource.clone(), object)));
+            }
+        }
+        Ok(Self(made))
+    }
+
+    /// What is to be done with a write; everything but a create that leaves its name to the server is new.
+    pub fn judge(&self, wanted: &Mutation) -> Verdict {
+        let Act::Create(body) = &wanted.act else { return Verdict::Make };
+        let prefix = body.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default();
+        if !wanted.name.is_empty() || prefix.is_empty() {
+            return Verdict::Make;
+        }
+        let (mut equal, mut alike) = (false, 0);
+        let of_kind = self.0.iter().filter(|(at, resource, object)| {
+            *at == wanted.place && *resource == wanted.resource && *object.key.namespace == *wanted.namespace
+        });
+        for (_, _, object) in of_kind.filter(|(_, _, object)| made_with(object, prefix)) {
+            let there = object.value();
+            equal |= holds(&there, body, &|a, b| a == b);
+            alike += usize::from(holds(&there, body, &|a, b| std::mem::discriminant(a) == std::mem::discriminant(b)));
+        }
+        match alike {
+            _ if equal => Verdict::There,
+            MAX_ALIKE.. => Verdict::TooMany(format!(
+                "makes {prefix}* of {} again and again: {alike} are there that differ in values alone, as of something random",
+                wanted.resource
+            )),
+            _ => Verdict::Make,
+        }
+    }
+}
+
+/// Whether an object holds every field of another, with values that compare so.
+fn holds(object: &Value, wanted: &Value, same: &dyn Fn(&Value, &Value) -> bool) -> bool {
+    match (object, wanted) {
+        (Value::Object(object), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, value)| match object.get(key) {
+                Some(there) => holds(there, value, same),
+                // What is empty need not be there; a version or a kind, the cache may leave out.
+                None => is_empty(value) || matches!(key.as_str(), "apiVersion" | "kind"),
+            })
+        }
+        (Value::Array(object), Value::Array(wanted)) => {
+            object.len() == wanted.len() && object.iter().zip(wanted).all(|(there, value)| holds(there, value, same))
+        }
+        _ => same(object, wanted),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.values().all(is_empty),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

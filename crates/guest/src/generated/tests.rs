@@ -1,0 +1,48 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use serde_json::json;
+use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::resource::{ObjectKey, TableKey};
+
+use super::*;
+
+const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+
+fn wanted(data: Value) -> Mutation {
+    Mutation::create(&CONFIG_MAPS, json!({"metadata": {"generateName": "key-", "namespace": "shop"}, "data": data}))
+}
+
+fn made(datas: &[Value]) -> Made {
+    let one = |(index, data): (usize, &Value)| {
+        let name = format!("key-{index}");
+        let metadata = json!({"name": name, "namespace": "shop", "generateName": "key-", "uid": "u", "labels": {}});
+        let json = json!({"metadata": metadata, "data": data}).to_string().into_bytes();
+        let table = TableKey { cluster: ClusterName::new("a"), resource: Arc::new(CONFIG_MAPS) };
+        let key = ObjectKey { table, namespace: "shop".into(), name: name.into() };
+        (Place::Configuration, CONFIG_MAPS, Object { key, revision: 1, json: json.into() })
+    };
+    Made(datas.iter().enumerate().map(one).collect())
+}
+
+#[test]
+fn an_equal_object_is_not_made_again() {
+    assert_eq!(made(&[json!({"key": "a"})]).judge(&wanted(json!({"key": "a"}))), Verdict::There);
+}
+
+#[test]
+fn of_objects_that_differ_in_values_alone_only_a_few_are_made() {
+    let alike = [json!({"key": "a"}), json!({"key": "b"}), json!({"key": "c"})];
+    assert_eq!(made(&alike[..2]).judge(&wanted(json!({"key": "z"}))), Verdict::Make);
+    let Verdict::TooMany(why) = made(&alike).judge(&wanted(json!({"key": "z"}))) else { panic!("one more was made") };
+    assert!(why.contains("key-* of configmaps again and again: 3 are there"), "{why}");
+}
+
+#[test]
+fn objects_of_another_shape_or_name_do_not_count() {
+    let other = [json!({"cert": "a"}), json!({"cert": "b"}), json!({"cert": "c"})];
+    assert_eq!(made(&other).judge(&wanted(json!({"key": "z"}))), Verdict::Make);
+    let named = Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "web", "namespace": "shop"}}));
+    assert_eq!(made(&other).judge(&named), Verdict::Make);
+}

@@ -1,0 +1,291 @@
+//! A program as an operator of the kernel.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use switchboard_gather::discovery::Discovery;
+use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
+use switchboard_kernel::operator::{Declaration, Outward, ServiceAccount, Stop, Unit};
+use switchboard_kernel::plan::Plan;
+use switchboard_kernel::view::{Outside, View};
+use switchboard_sandbox::egress::{RuleError, Rules};
+use switchboard_sandbox::{Bounds, Job, Sandbox, SandboxError};
+
+use crate::answer::Answer;
+use crate::contract::Contract;
+use crate::declare::{self, Kinds};
+use crate::discovery;
+use crate::generated::Made;
+use crate::inputs::Inputs;
+use crate::live::{Access, AccessError};
+use crate::memory;
+use crate::plan::plan;
+use crate::run::{Runner, told};
+
+/// Why a program cannot be hosted.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// The program is not there.
+    #[error("there is no program {}", .0.display())]
+    NoProgram(PathBuf),
+    /// It could not be run.
+    #[error("could not run {command}")]
+    Run {
+        /// Which of its commands.
+        command: &'static str,
+        /// Why.
+        #[source]
+        source: SandboxError,
+    },
+    /// It ended badly.
+    #[error("{} does not say what it reads and writes: {why}", program.display())]
+    Refused {
+        /// Which program.
+        program: PathBuf,
+        /// How it ended.
+        why: String,
+    },
+    /// It says something that cannot be understood.
+    #[error("could not understand {command} of {}: {why}", program.display())]
+    Odd {
+        /// Which program.
+        program: PathBuf,
+        /// Which of its commands.
+        command: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// The work folder cannot be used.
+    #[error("could not use the work folder {}", .0.display())]
+    Folder(PathBuf, #[source] io::Error),
+    /// An egress rule is wrong.
+    #[error("could not read `egress`")]
+    Egress(#[source] RuleError),
+    /// There is no sandbox.
+    #[error("could not make a sandbox")]
+    Sandbox(#[source] SandboxError),
+    /// The live command has no identity.
+    #[error("`live` needs a `serviceAccount`: the program talks to the user workload cluster as itself")]
+    NoAccount,
+    /// The user workload cluster cannot be given to a program.
+    #[error("could not give the program access to the user workload cluster")]
+    Access(#[source] AccessError),
+}
+
+/// A program with the four commands, and how it is run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The operator's name.
+    pub name: String,
+    /// The program, by its path from the root.
+    pub program: PathBuf,
+    /// What comes before the command.
+    pub arguments: Vec<String>,
+    /// Its environment.
+    pub env: BTreeMap<String, String>,
+    /// What it may read beside its input.
+    pub files: Vec<PathBuf>,
+    /// Which of its controllers run; all when empty.
+    pub controllers: Vec<String>,
+    /// Whether it is confined.
+    pub sandbox: bool,
+    /// Within which bounds.
+    pub bounds: Bounds,
+    work: PathBuf,
+}
+
+impl Program {
+    /// Of a configuration. Its work folder is below `work`.
+    ///
+    /// # Errors
+    /// When the program is not there.
+    pub fn of(name: &str, config: &OperatorConfig, process: &ProcessConfig, work: &Path) -> Result<Self, GuestError> {
+        let program = found(&process.program).ok_or_else(|| GuestError::NoProgram(process.program.clone()))?;
+        // The kernel gives a run up after its timeout; the program is ended a little before, to say why. Two commands
+        // share the time.
+        let wall = config.limits.timeout.mul_f64(if process.live { 0.45 } else { 0.9 });
+        let bounds = Bounds {
+            wall,
+            memory_bytes: config.limits.memory_bytes,
+            disk_bytes: process.disk_bytes,
+            processes: process.processes,
+            ..Bounds::default()
+        };
+        Ok(Self {
+            name: name.to_string(),
+            program,
+            arguments: process.arguments.clone(),
+            env: process.env.clone(),
+            files: process.files.iter().filter_map(|file| whole(file)).collect(),
+            controllers: process.controllers.clone(),
+            sandbox: process.sandbox,
+            bounds,
+            work: work.join(name),
+        })
+    }
+
+    /// One of its commands as a job.
+    pub(crate) fn job(&self, command: &str) -> Job {
+        let mut job = Job::new(&self.program).args(self.arguments.iter().cloned()).args([command]);
+        job.env = self.env.clone();
+        job.readable = self.files.clone();
+        job.bounds = self.bounds;
+        job.unconfined = !self.sandbox;
+        job
+    }
+
+    /// Where its input is written.
+    pub(crate) fn input(&self) -> PathBuf {
+        self.work.join("input")
+    }
+}
+
+/// The program of a path, or of a name in `PATH`.
+fn found(program: &Path) -> Option<PathBuf> {
+    let path = if program.components().count() > 1 || program.is_absolute() {
+        program.to_path_buf()
+    } else {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())?
+    };
+    whole(&path).filter(|path| path.is_file())
+}
+
+/// The path from the root. Its last part stays as it is: programs look at the name they are called by.
+fn whole(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// A program as an operator.
+pub struct Guest {
+    name: String,
+    contract: Contract,
+    kinds: Kinds,
+    declaration: Declaration,
+    /// Absent where nothing is run: for what was decided before.
+    runner: Option<Runner>,
+    live: Option<(Access, ServiceAccount, Rules)>,
+    is_live: bool,
+    warnings: Vec<String>,
+    /// Inputs that were read and are about to be asked about: a question is a number, not the objects.
+    prepared: Mutex<Option<(String, Inputs)>>,
+}
+
+impl Guest {
+    /// Asks a program what it reads and writes, and makes an operator of it.
+    ///
+    /// `discovery` says what the clusters serve, `access` leads to the user workload cluster for the live command.
+    ///
+    /// # Errors
+    /// When it cannot be asked, or not understood.
+    pub fn learn(
+        program: Program,
+        account: Option<ServiceAccount>,
+        discovery: &Discovery,
+        live: Option<(Access, &[String])>,
+    ) -> Result<Self, GuestError> {
+        let work = program.work.clone();
+        let sandbox = Sandbox::new(&work).map_err(GuestError::Sandbox)?;
+        let contract = Contract::ask(&program, &sandbox)?;
+        let (kinds, unknown) = Kinds::of(&contract, discovery);
+        let warnings = unknown
+            .iter()
+            .map(|of| {
+                format!(
+                    "{} declares {of} of {}, which no cluster serves: it is taken as absent until a restart",
+                    program.name,
+                    of.api_version()
+                )
+            })
+            .collect();
+        let declaration = declare::declaration(&contract, &kinds, account.clone());
+        let live = match live {
+            Some((access, egress)) => {
+                let account = account.ok_or(GuestError::NoAccount)?;
+                let rules = Rules::read(egress).map_err(GuestError::Egress)?;
+                let rules = rules.and(access.server().map_err(GuestError::Access)?);
+                Some((access, account, rules))
+            }
+            None => None,
+        };
+        let name = program.name.clone();
+        let runner = Some(Runner::new(program, sandbox, &work, discovery::told(discovery))?);
+        memory::keep(&work, &contract, &kinds, live.is_some())?;
+        let is_live = live.is_some();
+        Ok(Self { name, contract, kinds, declaration, runner, live, warnings, is_live, prepared: Mutex::default() })
+    }
+
+    /// A program as it was when it was last learned there: enough to decide again from what was recorded.
+    pub fn recall(name: &str, work: &Path) -> Option<Self> {
+        let (contract, kinds, is_live) = memory::recall(&work.join(name))?;
+        let declaration = declare::declaration(&contract, &kinds, None);
+        let (runner, live, warnings, prepared) = (None, None, Vec::new(), Mutex::default());
+        Some(Self { name: name.to_string(), contract, kinds, declaration, runner, live, warnings, is_live, prepared })
+    }
+
+    /// What should not go unsaid: one sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn answer(&self, outside: &Outside<'_>, request: Value) -> Result<Answer, Stop> {
+        let answer = outside.ask(request).map_err(Stop::Failed)?;
+        serde_json::from_value(answer).map_err(|error| Stop::Failed(format!("a recorded run cannot be read: {error}")))
+    }
+}
+
+impl Outward for Guest {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn declaration(&self) -> Declaration {
+        self.declaration.clone()
+    }
+
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        let now = request["now"].as_str().unwrap_or_default();
+        let runner = self.runner.as_ref().ok_or("the program is not run here")?;
+        let answer = match (request["command"].as_str(), &self.live) {
+            (Some("apply-configuration"), _) => {
+                let prepared = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+                let prepared = prepared.filter(|(number, _)| request["input"] == number.as_str());
+                let (_, inputs) = prepared.ok_or("its input is not there any more")?;
+                runner.offline(&inputs, &self.kinds, now)
+            }
+            (Some("apply-configuration-live"), Some((access, account, rules))) => {
+                let kubeconfig = access.kubeconfig(account).map_err(|error| told(&error))?;
+                runner.live(kubeconfig, rules.clone(), now)
+            }
+            _ => Err("this is no question to a program".to_string()),
+        }?;
+        serde_json::to_value(&answer).map_err(|error| error.to_string())
+    }
+
+    fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let inputs = Inputs::read(&self.contract, &self.kinds, view);
+        let made = Made::read(&self.contract, &self.kinds, view);
+        let (inputs, made) = (inputs?, made?);
+        let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let (number, objects) = (inputs.fingerprint(), inputs.len());
+        *self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some((number.clone(), inputs));
+        let request = json!({"command": "apply-configuration", "input": number, "objects": objects, "now": now});
+        let mut answers = vec![self.answer(outside, request)?];
+        if self.is_live {
+            let request = json!({"command": "apply-configuration-live", "input": number, "now": now});
+            match self.answer(outside, request) {
+                Ok(answer) => answers.push(answer),
+                // What the offline command wants stands by itself.
+                Err(stop) => {
+                    let plan = plan(&answers, &self.contract, &self.kinds, &made);
+                    return Ok(plan.failing(stop.to_string()));
+                }
+            }
+        }
+        Ok(plan(&answers, &self.contract, &self.kinds, &made))
+    }
+}

@@ -1,0 +1,165 @@
+//! What a program declared to read, read from a view. Every read is tracked: it is what wakes the program again.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use ring::digest::{Context, SHA256};
+use serde_json::Value;
+use switchboard_gather::contract::{LabelSelector, ResourceList, ResourceType, Rules};
+use switchboard_gather::input::InputObject;
+use switchboard_gather::prune::{Pruning, Question};
+use switchboard_kernel::object::Object;
+use switchboard_kernel::operator::Stop;
+use switchboard_kernel::resource::Selection;
+use switchboard_kernel::view::View;
+
+use crate::contract::Contract;
+use crate::declare::Kinds;
+
+/// The objects of an input, each once, by type, namespace and name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inputs(BTreeMap<(ResourceType, String, String), Object>);
+
+impl Inputs {
+    /// Reads what a contract declares. A kind that is not known yet parks the run, but all of them are asked for first, so
+    /// that one wait is enough.
+    pub fn read(contract: &Contract, kinds: &Kinds, view: &View) -> Result<Self, Stop> {
+        let mut reading = Reading { kinds, view, inputs: Self::default(), stop: None };
+        let list = &contract.inputs.apply_configuration_resources;
+        for one in &list.exact_resources {
+            reading.get(&one.of, &one.namespace, &one.name);
+        }
+        for one in &list.label_selected_resources {
+            reading.list(&one.of, &one.namespace, &selector(&one.label_selector), |_| true);
+        }
+        for one in &list.generated_name_resources {
+            reading.list(&one.of, &one.namespace, "", |object| made_with(object, &one.generated_name));
+        }
+        reading.references(list);
+        match reading.stop {
+            Some(stop) => Err(stop),
+            None => Ok(reading.inputs),
+        }
+    }
+
+    /// As an input folder takes them.
+    pub fn objects<'a>(&'a self, kinds: &'a Kinds) -> Vec<InputObject<'a>> {
+        let object = |((of, namespace, name), object): (&'a (ResourceType, String, String), &'a Object)| {
+            let kind = kinds.resource(of)?.kind.as_ref();
+            Some(InputObject {
+                of: Cow::Borrowed(of),
+                kind: kind.into(),
+                namespace: namespace.as_str().into(),
+                name: name.as_str().into(),
+                json: object.json.as_ref().into(),
+            })
+        };
+        self.0.iter().filter_map(object).collect()
+    }
+
+    /// A number for what is in it: which objects, at which revisions.
+    pub fn fingerprint(&self) -> String {
+        let mut context = Context::new(&SHA256);
+        for ((of, namespace, name), object) in &self.0 {
+            context.update(format!("{of}/{}/{namespace}/{name}@{}\n", of.version, object.revision).as_bytes());
+        }
+        context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// How many objects.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+struct Reading<'a> {
+    kinds: &'a Kinds,
+    view: &'a View,
+    inputs: Inputs,
+    stop: Option<Stop>,
+}
+
+impl Reading<'_> {
+    /// A type that nobody serves has no objects.
+    fn get(&mut self, of: &ResourceType, namespace: &str, name: &str) -> Option<Object> {
+        let resource = self.kinds.resource(of)?;
+        let namespace = if resource.namespaced { namespace } else { "" };
+        let found = self.view.at(self.kinds.place(of)).get(resource, namespace, name);
+        let object = self.heard(found)??;
+        self.keep(of, &object);
+        Some(object)
+    }
+
+    fn list(&mut self, of: &ResourceType, namespace: &str, labels: &str, wanted: impl Fn(&Object) -> bool) {
+        let Some(resource) = self.kinds.resource(of) else { return };
+        let all = if namespace.is_empty() || !resource.namespaced {
+            Selection::all()
+        } else {
+            Selection::namespace(namespace)
+        };
+        let found = self.view.at(self.kinds.place(of)).list(resource, &all.labelled(labels));
+        for object in self.heard(found).into_iter().flatten().filter(wanted) {
+            self.keep(of, &object);
+        }
+    }
+
+    fn references(&mut self, list: &ResourceList) {
+        let referring = ResourceList { resource_references: list.resource_references.clone(), ..Default::default() };
+        let mut pruning = Pruning::new(&referring, Rules::Native);
+        loop {
+            let questions = pruning.questions();
+            if questions.is_empty() {
+                break;
+            }
+            for question in questions {
+                let found = match &question {
+                    Question::Get(one) => self.get(&one.of, &one.namespace, &one.name),
+                    // References lead to objects by name.
+                    Question::Labelled { .. } | Question::Generated { .. } => None,
+                };
+                let found: Vec<Value> = found.iter().map(Object::value).collect();
+                pruning.answer(question, Ok(found));
+            }
+        }
+    }
+
+    fn heard<T>(&mut self, found: Result<T, Stop>) -> Option<T> {
+        match found {
+            Ok(found) => Some(found),
+            Err(stop) => {
+                // A refusal says more than a wait.
+                if self.stop.is_none() || matches!(stop, Stop::Failed(_)) {
+                    self.stop = Some(stop);
+                }
+                None
+            }
+        }
+    }
+
+    fn keep(&mut self, of: &ResourceType, object: &Object) {
+        let key = (of.clone(), object.key.namespace.to_string(), object.key.name.to_string());
+        self.inputs.0.insert(key, object.clone());
+    }
+}
+
+/// Whether an object was made with that `generateName`.
+pub(crate) fn made_with(object: &Object, prefix: &str) -> bool {
+    // The name tells most of the others apart without the object being read.
+    object.key.name.starts_with(prefix)
+        && object.value().pointer("/metadata/generateName").and_then(Value::as_str) == Some(prefix)
+}
+
+/// A selector as text: `app=web,tier in (a,b),!old`.
+fn selector(selector: &LabelSelector) -> String {
+    let equal = selector.match_labels.iter().map(|(key, value)| format!("{key}={value}"));
+    let further = selector.match_expressions.iter().map(|one| {
+        let values = one.values.join(",");
+        match one.operator.as_str() {
+            "In" => format!("{} in ({values})", one.key),
+            "NotIn" => format!("{} notin ({values})", one.key),
+            "DoesNotExist" => format!("!{}", one.key),
+            _ => one.key.clone(),
+        }
+    });
+    equal.chain(further).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,124 @@
+//! What the live command is given: an identity of its own on the user workload cluster.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use switchboard_kernel::operator::ServiceAccount;
+use switchboard_object::yaml;
+use switchboard_sandbox::PROXY;
+use switchboard_sandbox::egress::{RuleError, Rules};
+
+/// How long a token lives: the shortest an API server gives.
+const TOKEN_LIFE: Duration = Duration::from_secs(600);
+/// How old a token may be to be given once more.
+const TOKEN_AGE: Duration = Duration::from_secs(300);
+/// How long the API server may take to make one.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// No identity for a program.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// The API server makes no token.
+    #[error("could not get a token for service account {account}")]
+    Token {
+        /// For whom.
+        account: String,
+        /// Why.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// The API server does not answer.
+    #[error("could not get a token for service account {0} in time")]
+    Late(String),
+    /// The answer holds none.
+    #[error("the API server's answer holds no token for service account {0}")]
+    Empty(String),
+    /// The server's address is no place to connect to.
+    #[error("the API server's address cannot be allowed")]
+    Server(#[source] RuleError),
+}
+
+/// The user workload cluster, as a program may use it.
+pub struct Access {
+    client: kube::Client,
+    config: kube::Config,
+    runtime: tokio::runtime::Handle,
+    token: Mutex<Option<(Instant, String)>>,
+}
+
+impl Access {
+    /// Over a client that may make tokens, and the configuration it was made of. To be called on a runtime.
+    pub fn new(client: kube::Client, config: kube::Config) -> Self {
+        Self { client, config, runtime: tokio::runtime::Handle::current(), token: Mutex::default() }
+    }
+
+    /// A kubeconfig with the identity of a service account, and nothing but that.
+    pub(crate) fn kubeconfig(&self, account: &ServiceAccount) -> Result<String, AccessError> {
+        let token = self.token(account)?;
+        let mut cluster = json!({
+            "server": self.config.cluster_url.to_string().trim_end_matches('/'),
+            // Go's clients go around a proxy of the environment for addresses of this machine, but not around this one.
+            "proxy-url": format!("http://{PROXY}"),
+        });
+        if let Some(certificates) = &self.config.root_cert {
+            let pem: String = certificates.iter().map(|der| pem(der)).collect();
+            cluster["certificate-authority-data"] = STANDARD.encode(pem).into();
+        }
+        if self.config.accept_invalid_certs {
+            cluster["insecure-skip-tls-verify"] = true.into();
+        }
+        if let Some(name) = &self.config.tls_server_name {
+            cluster["tls-server-name"] = name.as_str().into();
+        }
+        Ok(yaml::to_string(&json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "user-workload",
+            "clusters": [{"name": "user-workload", "cluster": cluster}],
+            "contexts": [{"name": "user-workload", "context": {"cluster": "user-workload", "user": "operator"}}],
+            "users": [{"name": "operator", "user": {"token": token}}],
+        })))
+    }
+
+    /// What may be reached without being asked for: the API server.
+    pub(crate) fn server(&self) -> Result<Rules, AccessError> {
+        let host = self.config.cluster_url.host().unwrap_or_default();
+        let plain = self.config.cluster_url.scheme_str() == Some("http");
+        let port = self.config.cluster_url.port_u16().unwrap_or(if plain { 80 } else { 443 });
+        Rules::read([format!("{host}:{port}")]).map_err(AccessError::Server)
+    }
+
+    fn token(&self, account: &ServiceAccount) -> Result<String, AccessError> {
+        let mut kept = self.token.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((made, token)) = &*kept
+            && made.elapsed() < TOKEN_AGE
+        {
+            return Ok(token.clone());
+        }
+        let name = || format!("{}/{}", account.namespace, account.name);
+        let path = format!("/api/v1/namespaces/{}/serviceaccounts/{}/token", account.namespace, account.name);
+        let body = json!({
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"expirationSeconds": TOKEN_LIFE.as_secs()},
+        });
+        let request = http::Request::post(path).header("Content-Type", "application/json");
+        let failed = |error| AccessError::Token { account: name(), source: Box::new(error) };
+        let request = request.body(body.to_string().into_bytes()).map_err(|e| failed(kube::Error::HttpError(e)))?;
+        let client = self.client.clone();
+        let answer = self
+            .runtime
+            .block_on(async move { tokio::time::timeout(PATIENCE, client.request::<Value>(request)).await });
+        let answer = answer.map_err(|_| AccessError::Late(name()))?.map_err(failed)?;
+        let token =
+            answer.pointer("/status/token").and_then(Value::as_str).ok_or_else(|| AccessError::Empty(name()))?;
+        *kept = Some((Instant::now(), token.to_string()));
+        Ok(token.to_string())
+    }
+}
+
+fn pem(der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let lines: Vec<&str> = text.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
+    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+}

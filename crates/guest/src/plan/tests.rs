@@ -1,0 +1,151 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+use switchboard_gather::contract::{InputResources, OutputResources};
+use switchboard_gather::discovery::Discovery;
+use switchboard_kernel::plan::Standing;
+use switchboard_sandbox::{End, Usage};
+
+use super::*;
+
+const OUTPUTS: &str = r#"
+configurationResources:
+  exactResources:
+  - {group: "", version: v1, resource: configmaps, namespace: shop, name: web}
+  generatedNameResources:
+  - {group: "", version: v1, resource: configmaps, namespace: shop, name: made-}
+managementResources:
+  exactResources:
+  - {group: "", version: v1, resource: configmaps, namespace: shop, name: web}
+  - {group: "", version: v1, resource: namespaces, name: shop}
+"#;
+
+fn wanted(place: &str, action: &str, name: &str, body: Value) -> Wanted {
+    Wanted {
+        place: place.into(),
+        action: action.into(),
+        of: switchboard_gather::contract::ResourceType::new("", "v1", "configmaps"),
+        subresource: String::new(),
+        namespace: "shop".into(),
+        name: name.into(),
+        generate_name: body.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default().into(),
+        field_manager: String::new(),
+        patch_type: String::new(),
+        controller: "Speaker".into(),
+        body,
+        options: Value::Null,
+    }
+}
+
+fn body(text: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "shop"}, "data": {"text": text}})
+}
+
+fn planned(status: &str, mutations: Vec<Wanted>) -> Plan {
+    let contract = Contract { inputs: InputResources::default(), outputs: OutputResources::read(OUTPUTS).unwrap() };
+    let (kinds, _) = Kinds::of(&contract, &Discovery::default());
+    let result = json!({"controllerName": "Speaker", "status": status, "errors": [{"message": "no words"}], "panicStack": "boom\nat"});
+    let results = vec![serde_json::from_value(result).unwrap()];
+    let (problems, attempts) = Default::default();
+    let answer = Answer { end: End::Exited(0), usage: Usage::default(), results, mutations, problems, attempts };
+    plan(&[answer], &contract, &kinds, &Made::default())
+}
+
+fn shown(plan: &Plan) -> Vec<String> {
+    plan.mutations.iter().map(|mutation| format!("{} {mutation}", mutation.place)).collect()
+}
+
+#[test]
+fn every_action_becomes_what_it_means() {
+    let json_patch = json!([{"op": "remove", "path": "/data"}]);
+    let mut mutations = vec![
+        wanted("Configuration", "Create", "web", body("a")),
+        wanted("Configuration", "Update", "web", body("a")),
+        wanted("Configuration", "UpdateStatus", "web", body("a")),
+        wanted("Configuration", "Apply", "web", body("a")),
+        wanted("Configuration", "ApplyStatus", "web", body("a")),
+        wanted("Configuration", "Patch", "web", json_patch.clone()),
+        wanted("Configuration", "PatchStatus", "web", json_patch.clone()),
+        wanted("Configuration", "Delete", "web", json!({"propagationPolicy": "Foreground"})),
+    ];
+    mutations[3].options = json!({"fieldManager": "speaker", "force": true});
+    mutations[5].patch_type = "application/json-patch+json".into();
+    mutations[6].patch_type = "application/merge-patch+json".into();
+    let plan = planned("Succeeded", mutations);
+    let verbs: Vec<String> = plan.mutations.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        verbs,
+        [
+            "create configmaps/shop/web",
+            "update configmaps/shop/web",
+            "update configmaps/shop/web status",
+            "apply configmaps/shop/web",
+            "apply configmaps/shop/web status",
+            "patch configmaps/shop/web",
+            "patch configmaps/shop/web status",
+            "delete configmaps/shop/web",
+        ]
+    );
+    assert_eq!(plan.mutations[3].act, Act::Apply { body: body("a"), force: true });
+    assert_eq!(plan.mutations[3].field_manager.as_deref(), Some("speaker"));
+    assert_eq!(plan.mutations[5].act, Act::Patch { form: PatchForm::Json, body: json_patch.clone() });
+    assert_eq!(plan.mutations[6].act, Act::Patch { form: PatchForm::Merge, body: json_patch });
+    assert_eq!(plan.mutations[7].act, Act::Delete { propagation: Some("Foreground".into()) });
+    assert_eq!(plan.standing, Standing::Ready);
+}
+
+#[test]
+fn what_a_failed_controller_wrote_is_written_and_its_words_are_kept() {
+    let plan = planned("Failed", vec![wanted("Configuration", "Apply", "web", body("a"))]);
+    assert_eq!(shown(&plan), ["configuration apply configmaps/shop/web"]);
+    assert_eq!(plan.standing, Standing::Failing("controller Speaker failed: no words".into()));
+}
+
+#[test]
+fn what_a_panicked_controller_wrote_is_left_out() {
+    let plan = planned("Panicked", vec![wanted("Configuration", "Apply", "web", body("a"))]);
+    assert_eq!(shown(&plan), Vec::<String>::new());
+    let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert!(why.ends_with("boom"), "{why}");
+}
+
+#[test]
+fn what_the_program_found_undeclared_is_written_where_wider_rules_allow_it_and_named_else() {
+    let mut touched = body("a");
+    touched["metadata"]["generateName"] = "made-".into();
+    let plan = planned("Succeeded", vec![wanted("Unspecified", "Update", "web", touched)]);
+    assert_eq!(shown(&plan), ["configuration update configmaps/shop/web", "management update configmaps/shop/web"]);
+    let plan = planned("Succeeded", vec![wanted("Unspecified", "Update", "other", body("a"))]);
+    assert_eq!(shown(&plan), Vec::<String>::new());
+    let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert_eq!(why, "may not Update configmaps/shop/other: it is not among the declared outputs");
+}
+
+#[test]
+fn a_generated_name_that_is_not_declared_is_refused() {
+    let body = json!({"metadata": {"generateName": "else-", "namespace": "shop"}});
+    let plan = planned("Succeeded", vec![wanted("Configuration", "Create", "", body)]);
+    assert!(plan.mutations.is_empty());
+    assert!(matches!(plan.standing, Standing::Failing(_)));
+}
+
+#[test]
+fn of_two_updates_of_one_object_the_second_waits_for_the_first() {
+    let mut second = wanted("Configuration", "Update", "web", body("b"));
+    second.controller = "Other".into();
+    let first = wanted("Configuration", "Update", "web", body("a"));
+    let plan = planned("Succeeded", vec![first.clone(), first, second]);
+    assert_eq!(shown(&plan), ["configuration update configmaps/shop/web"]);
+    assert_eq!(plan.mutations[0].act, Act::Update(body("a")));
+    assert_eq!(plan.again, Some(AGAIN));
+    let Standing::Waiting(on) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert!(on.ends_with("Speaker and Other both update configmaps/shop/web"), "{on}");
+}
+
+#[test]
+fn a_namespace_lives_in_none() {
+    let mut mutation = wanted("Management", "Apply", "shop", json!({"metadata": {"name": "shop"}}));
+    mutation.of.resource = "namespaces".into();
+    let plan = planned("Succeeded", vec![mutation]);
+    assert_eq!(shown(&plan), ["management apply namespaces/shop"]);
+}

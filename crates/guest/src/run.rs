@@ -1,0 +1,184 @@
+//! One run of a program: the input folder brought up to date, the command in its sandbox, the output folder read.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use switchboard_gather::contract::Rules;
+use switchboard_gather::discovery::Discovery;
+use switchboard_gather::input::{Form, InputFolder};
+use switchboard_gather::mutation::{Place, read_files};
+use switchboard_sandbox::{End, Finished, INPUT, Job, OUTPUT, Sandbox};
+
+use crate::answer::{Answer, Wanted};
+use crate::contract::last_words;
+use crate::declare::Kinds;
+use crate::guest::{GuestError, Program};
+use crate::inputs::Inputs;
+
+/// The last that a run writes. Where it is missing, the run was cut short.
+const RESULTS: &str = "controller-results.yaml";
+/// How many files an output may hold, three for a mutation.
+const MAX_OUTPUT_FILES: usize = 30_000;
+
+/// Runs the commands of one program, one at a time.
+pub(crate) struct Runner {
+    sandbox: Sandbox,
+    program: Program,
+    folder: Mutex<InputFolder>,
+    discovery: Discovery,
+}
+
+impl Runner {
+    pub fn new(program: Program, sandbox: Sandbox, work: &Path, discovery: Discovery) -> Result<Self, GuestError> {
+        let input = work.join("input");
+        let failed = |error| GuestError::Folder(input.clone(), error);
+        // What an earlier process left is not trusted, and may be of another user.
+        match std::fs::remove_dir_all(&input) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => std::fs::create_dir_all(&input).map_err(failed)?,
+        }
+        let folder = Mutex::new(InputFolder::new(&input, Form::Json, Rules::Native));
+        Ok(Self { sandbox, program, folder, discovery })
+    }
+
+    /// Brings the input folder up to date and runs `apply-configuration`.
+    ///
+    /// # Errors
+    /// Why nothing can be made of the run.
+    pub fn offline(&self, inputs: &Inputs, kinds: &Kinds, now: &str) -> Result<Answer, String> {
+        let mut folder = self.folder.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let written = folder.write(&inputs.objects(kinds), Some(&self.discovery)).map_err(|error| told(&error))?;
+        if written.written > 0 {
+            open_up(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
+        }
+        tracing::debug!(operator = %self.program.name, written = written.written, unchanged = written.unchanged, "input");
+        self.run(self.job("apply-configuration", now))
+    }
+
+    /// Runs `apply-configuration-live` on the input of the offline command before it.
+    ///
+    /// # Errors
+    /// As [`Runner::offline`].
+    pub fn live(
+        &self,
+        kubeconfig: String,
+        egress: switchboard_sandbox::egress::Rules,
+        now: &str,
+    ) -> Result<Answer, String> {
+        let _unchanged = self.folder.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut job = self.job("apply-configuration-live", now);
+        job.arguments.push(format!("--kubeconfig={}", switchboard_sandbox::KUBECONFIG));
+        job.kubeconfig = Some(kubeconfig);
+        job.egress = Some(std::sync::Arc::new(egress));
+        self.run(job)
+    }
+
+    fn job(&self, command: &str, now: &str) -> Job {
+        let mut job = self.program.job(command);
+        job.arguments.extend([
+            format!("--input-dir={INPUT}"),
+            format!("--output-dir={OUTPUT}"),
+            format!("--now={now}"),
+        ]);
+        if !self.program.controllers.is_empty() {
+            job.arguments.push(format!("--controllers={}", self.program.controllers.join(",")));
+        }
+        job.input = Some(self.program.input());
+        job
+    }
+
+    fn run(&self, job: Job) -> Result<Answer, String> {
+        let command =
+            job.arguments.iter().find(|one| one.starts_with("apply-configuration")).cloned().unwrap_or_default();
+        let finished = self.sandbox.run(&job).map_err(|error| told(&error))?;
+        self.understood(&finished).map_err(|why| format!("{command} {why}"))
+    }
+
+    /// What a run left. What was cut short left nothing that counts.
+    fn understood(&self, finished: &Finished) -> Result<Answer, String> {
+        let end = finished.end;
+        let void = |what: &str| Err(format!("{end}{what}: nothing of it is written{}", last_words(finished)));
+        if finished.usage.disk_full {
+            return void(&format!(", with its {} MiB of disk full", self.program.bounds.disk_bytes >> 20));
+        }
+        if !end.is_orderly() {
+            return void(if matches!(end, End::Signalled(_)) { " half-way" } else { "" });
+        }
+        let paths = finished.output.files().map_err(|error| format!("left an odd output: {}", told(&error)))?;
+        if paths.len() > MAX_OUTPUT_FILES {
+            return Err(format!("left {} files, which is too much", paths.len()));
+        }
+        if !paths.iter().any(|path| path == Path::new(RESULTS)) {
+            return void(&format!(" without {RESULTS}"));
+        }
+        let root = finished.output.path();
+        let mut files = BTreeMap::new();
+        for path in paths {
+            let content = std::fs::read(root.join(&path));
+            let content = content.map_err(|error| format!("left {} that cannot be read: {error}", path.display()))?;
+            files.insert(path.display().to_string(), content);
+        }
+        let directory = read_files(&files, None);
+        let Some(results) = directory.results else {
+            let why = directory.problems.first().map(|one| one.message.clone()).unwrap_or_default();
+            return Err(format!("left a {RESULTS} that cannot be read: {why}"));
+        };
+        // Every controller is in it, those too that did not run.
+        if results.controller_results.is_empty() {
+            return void(&format!(" with a {RESULTS} of no controllers"));
+        }
+        let said = results.failures().next().is_some();
+        let unspecified = directory.mutations.iter().any(|mutation| mutation.place == Place::Unspecified);
+        if end != End::Exited(0) && !said && !unspecified {
+            return void(", though every controller says that it succeeded");
+        }
+        let mut problems: Vec<String> =
+            directory.problems.iter().map(|one| format!("{}: {}", one.file, one.message)).collect();
+        let mut mutations = Vec::new();
+        for mutation in &directory.mutations {
+            match Wanted::of(mutation) {
+                Ok(wanted) => mutations.push(wanted),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        Ok(Answer {
+            end,
+            usage: finished.usage,
+            results: results.controller_results,
+            mutations,
+            problems,
+            attempts: finished.attempts.clone(),
+        })
+    }
+}
+
+/// Lets everybody read the input, whatever this user keeps from others by default: the program may be somebody else, and the
+/// folder around it is closed.
+fn open_up(folder: &Path) -> std::io::Result<()> {
+    let open = |path: &Path, mode: u32| {
+        let facts = std::fs::metadata(path)?;
+        if facts.permissions().mode() & mode == mode {
+            return Ok(());
+        }
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+    };
+    open(folder, 0o755)?;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() { open_up(&entry.path())? } else { open(&entry.path(), 0o644)? }
+    }
+    Ok(())
+}
+
+/// An error with its causes, on one line.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    text
+}
