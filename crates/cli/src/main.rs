@@ -6,6 +6,7 @@ mod explain;
 mod failure;
 mod gather;
 mod guests;
+mod individual;
 mod kernel;
 mod listen;
 mod operator;
@@ -53,6 +54,8 @@ enum Command {
     Gather(gather::Gather),
     /// Hosts the operators of a configuration over clusters.
     Run(run::Run),
+    /// Hosts one operator alone: one of this binary, of a configuration, or a program.
+    Individual(individual::Individual),
     /// Shows what the operators would write now, as a diff; writes nothing.
     Plan(plan::Plan),
     /// Says why an object is as it is: who wrote it, from what, because of what.
@@ -127,6 +130,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Serve(serve) => serve.run().await.map(|()| ExitCode::SUCCESS),
         Command::Gather(gather) => gather.run().await.map(well),
         Command::Run(run) => run.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Individual(individual) => individual.run().await.map(|()| ExitCode::SUCCESS),
         Command::Plan(plan) => plan.run().await.map(differs),
         Command::Why(why) => why.run().await.map(|()| ExitCode::SUCCESS),
         Command::WhyNot(why_not) => why_not.run().await.map(|()| ExitCode::SUCCESS),

@@ -1,0 +1,213 @@
+//! `switchboard individual`: one operator alone, live, so that a team can move one at a time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig, PROCESS_MEMORY_BYTES, ProcessConfig};
+use switchboard_kernel::operator::{OperatorName, ServiceAccount};
+use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_object::name;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::Failure;
+use crate::kernel::{self, StateDir};
+use crate::run::Running;
+use crate::talk::say;
+use crate::{guests, operators};
+
+/// The cluster that a kubeconfig on the command line is.
+const ONLY: &str = "default";
+
+/// Hosts one operator alone.
+#[derive(Args)]
+pub struct Individual {
+    /// An operator of this binary or of the configuration, or the path of a program with the four commands
+    #[arg(long, value_name = "NAME|PROGRAM")]
+    operator: String,
+    /// The cluster, for all three places [default: as in the configuration, else the ambient one]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Where clusters, topology, limits and what is said of the operator are taken from
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Run the program's apply-configuration-live as well
+    #[arg(long)]
+    live: bool,
+    /// Whom it writes as, as NAMESPACE/NAME
+    #[arg(long, value_name = "ACCOUNT", value_parser = account)]
+    service_account: Option<ServiceAccount>,
+    /// Ask the clusters to pretend; nothing is written
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    state: StateDir,
+}
+
+/// Why there is nothing to host.
+#[derive(Debug, thiserror::Error)]
+enum IndividualError {
+    #[error(
+        "there is no operator `{0}`\nhint: name one of {1}, one of the configuration, or a program by its path, such as ./{0}"
+    )]
+    Unknown(String, String),
+    #[error("there is no program {0}\nhint: give the path of a binary with the four commands")]
+    NoProgram(String),
+    #[error("`{0}` is no name for an operator\nhint: name it in a configuration and give that with --config")]
+    NoName(String),
+    #[error("`{0}` is no program of its own, so it has no live command\nhint: leave out --live")]
+    NotLive(OperatorName),
+}
+
+fn account(text: &str) -> Result<ServiceAccount, String> {
+    let wanted = || format!("`{text}` is no NAMESPACE/NAME");
+    let (namespace, account) = text.split_once('/').ok_or_else(wanted)?;
+    if namespace.is_empty() || account.is_empty() || account.contains('/') {
+        return Err(wanted());
+    }
+    Ok(ServiceAccount { namespace: namespace.to_string(), name: account.to_string() })
+}
+
+impl Individual {
+    /// Runs until a signal comes.
+    pub async fn run(self) -> Result<(), Failure> {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let config = self.config()?;
+        config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
+        let clusters = guests::clusters(&config).await?;
+        let running = Running::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        say("stopping");
+        running.stop().await;
+        Ok(())
+    }
+
+    fn config(&self) -> Result<Config, Failure> {
+        let mut config = match &self.config {
+            Some(file) => kernel::read_config(file)?,
+            None => Config::default(),
+        };
+        let (name, mut operator) = self.wanted(&mut config)?;
+        operator.enabled = true;
+        if self.service_account.is_some() {
+            operator.service_account.clone_from(&self.service_account);
+        }
+        if self.live {
+            let process = operator.process.as_mut().ok_or_else(|| IndividualError::NotLive(name.clone()))?;
+            process.live = true;
+        }
+        config.operators = BTreeMap::from([(name, operator)]);
+        if self.kubeconfig.is_some() || self.context.is_some() {
+            let only = ClusterName::new(ONLY);
+            let cluster = ClusterConfig { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
+            config.topology = Topology::standalone(&only);
+            config.clusters = BTreeMap::from([(only, cluster)]);
+        }
+        Ok(config)
+    }
+
+    /// The operator in whichever form it is there.
+    fn wanted(&self, config: &mut Config) -> Result<(OperatorName, OperatorConfig), IndividualError> {
+        let name = OperatorName::new(&self.operator);
+        if let Some(written) = config.operators.remove(&name) {
+            return Ok((name, written));
+        }
+        if operators::KNOWN.contains(&self.operator.as_str()) {
+            return Ok((name, OperatorConfig::default()));
+        }
+        if !self.operator.contains('/') {
+            let known = operators::KNOWN.join(", ");
+            return Err(IndividualError::Unknown(self.operator.clone(), known));
+        }
+        let program = PathBuf::from(&self.operator);
+        if !program.is_file() {
+            return Err(IndividualError::NoProgram(self.operator.clone()));
+        }
+        let name = own_name(&program).ok_or_else(|| IndividualError::NoName(self.operator.clone()))?;
+        let mut operator = OperatorConfig::default();
+        operator.limits.memory_bytes = PROCESS_MEMORY_BYTES;
+        operator.process = Some(ProcessConfig { program, ..ProcessConfig::default() });
+        Ok((name, operator))
+    }
+}
+
+/// A program's file name without its ending, when an operator may have that name.
+fn own_name(program: &Path) -> Option<OperatorName> {
+    let stem = program.file_stem()?.to_str()?;
+    name::dns1123_label(stem).is_empty().then(|| OperatorName::new(stem))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        individual: Individual,
+    }
+
+    fn config(arguments: &[&str]) -> Result<Config, String> {
+        let line = Line::try_parse_from([&["individual"], arguments].concat()).map_err(|error| error.to_string())?;
+        line.individual.config().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_native_operator_is_hosted_alone_on_the_cluster_of_the_kubeconfig() {
+        let config = config(&["--operator", "greeter", "--kubeconfig", "k", "--service-account", "a/b"]).unwrap();
+        assert_eq!(config.operators.keys().map(ToString::to_string).collect::<Vec<_>>(), ["greeter"]);
+        let account = ServiceAccount { namespace: "a".into(), name: "b".into() };
+        assert_eq!(config.operators.values().next().unwrap().service_account, Some(account));
+        let clusters: Vec<_> = config.clusters.values().map(|cluster| cluster.kubeconfig.clone().unwrap()).collect();
+        assert_eq!(clusters, [PathBuf::from("k")]);
+        assert_eq!(config.topology, Topology::standalone(&ClusterName::new(ONLY)));
+    }
+
+    #[test]
+    fn a_program_is_named_after_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("auth-operator");
+        std::fs::write(&program, "").unwrap();
+        let config = config(&["--operator", program.to_str().unwrap(), "--live"]).unwrap();
+        let (name, operator) = config.operators.iter().next().unwrap();
+        assert_eq!(&*name.0, "auth-operator");
+        let process = operator.process.as_ref().unwrap();
+        assert_eq!((&process.program, process.live, process.sandbox), (&program, true, true));
+        assert_eq!(operator.limits.memory_bytes, PROCESS_MEMORY_BYTES);
+    }
+
+    #[test]
+    fn of_a_configuration_only_the_one_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("switchboard.yaml");
+        std::fs::write(&file, "operators: {greeter: {enabled: false, debounce: 3s}, rogue-red: {}}\n").unwrap();
+        let config = config(&["--operator", "greeter", "--config", file.to_str().unwrap()]).unwrap();
+        assert_eq!(config.operators.len(), 1);
+        let greeter = config.operators.values().next().unwrap();
+        assert!(greeter.enabled, "whoever names it wants it");
+        assert_eq!(greeter.limits.debounce, std::time::Duration::from_secs(3));
+    }
+
+    #[test]
+    fn what_cannot_be_hosted_is_said_with_what_to_do() {
+        for (arguments, words) in [
+            (vec!["--operator", "greater"], "hint: name one of greeter"),
+            (vec!["--operator", "./nowhere"], "there is no program ./nowhere"),
+            (vec!["--operator", "greeter", "--live"], "hint: leave out --live"),
+            (vec!["--operator", "greeter", "--service-account", "a"], "`a` is no NAMESPACE/NAME"),
+        ] {
+            let error = config(&arguments).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
