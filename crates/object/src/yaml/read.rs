@@ -298,7 +298,9 @@ impl<'a> Reader<'a> {
             },
         };
         // go-yaml counts a parser's lines from zero, a scanner's from one, and is silent about the first.
-        let parsing = info.starts_with("while parsing a flow") || info.starts_with("while parsing a block");
+        let parsing = info.starts_with("while parsing a flow")
+            || info.starts_with("while parsing a block")
+            || words == "did not find expected node content";
         let place = match (line.saturating_sub(1), parsing) {
             (0, _) => String::new(),
             (line, true) => format!("line {line}: "),

@@ -158,3 +158,11 @@ fn items_are_found_with_their_lines() {
     let json = "\n{\"items\": [\n1]}";
     assert_eq!(item_lines(json)[0], ItemLines { document: read(json).unwrap().line, items: vec![3] });
 }
+
+#[test]
+fn a_list_that_is_never_closed_is_told_at_the_line_go_names() {
+    for (text, line) in [("a: [", 1), ("a: [\n", 1), ("a: 1\nb: [", 2), ("a: 1\nb: [\n", 2)] {
+        let expected = format!("yaml: line {line}: did not find expected node content");
+        assert_eq!(read(text).unwrap_err().to_string(), expected, "{text:?}");
+    }
+}
