@@ -43,7 +43,7 @@ record-charts: real ## Record the answers of the real Helm into crates/chart/tes
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest
+	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench chart
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
 
 fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go
