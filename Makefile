@@ -49,7 +49,7 @@ bench: real ## Measure against the real kube-apiserver and etcd, side by side, a
 fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	@cd fuzz && for target in $$(cargo +nightly fuzz list); do \
-	  echo "== $$target"; cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_TIME); done
+	  echo "== $$target"; mkdir -p corpus-work/$$target && cargo +nightly fuzz run $$target corpus-work/$$target corpus/$$target -- -max_total_time=$(FUZZ_TIME); done
 	@first=$$(date +%s)0000; echo "== templates $$first.. against Go's text/template"; \
 	  SWITCHBOARD_REAL_BIN="$$(real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS)))" \
 	  $(CARGO) test -p switchboard-template --features real --test go random_templates
