@@ -1,7 +1,7 @@
 //! YAML into Go's structs, as `sigs.k8s.io/yaml` does it: names in any case, scalars become text where text is wanted,
 //! and a field of the wrong type is reported in encoding/json's words.
 
-use switchboard_object::{Map, Value, yaml};
+use switchboard_object::{Map, Value, json_type, yaml};
 
 /// Text that is not what was to be read, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,18 +36,7 @@ pub fn mismatch(value: &Value, place: &str, wanted: &str) -> DecodeError {
 
 /// The same where JSON is read and no YAML.
 pub fn json_mismatch(value: &Value, place: &str, wanted: &str) -> DecodeError {
-    DecodeError(format!("json: cannot unmarshal {} into {place} of type {wanted}", json_kind(value)))
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+    DecodeError(format!("json: cannot unmarshal {} into {place} of type {wanted}", json_type(value)))
 }
 
 /// Reads the fields of one struct; the first that does not fit is the error of all, as in Go.

@@ -116,7 +116,9 @@ pub fn hosted(config: &Config) -> Vec<(std::sync::Arc<dyn Operator>, Limits)> {
 
 /// No client for a cluster.
 #[derive(Debug, thiserror::Error)]
-#[error("could not reach the cluster {name}\nhint: check `clusters.{name}` in the configuration, or KUBECONFIG")]
+#[error(
+    "could not reach the cluster {name}\nhint: check --kubeconfig, `clusters.{name}` in the configuration, or KUBECONFIG"
+)]
 struct ClientError {
     name: ClusterName,
     source: Failure,

@@ -51,7 +51,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
 }
 
 /// The name `encoding/json` has for what it could not store: `object`, `array`, `string`, `number`, `bool`.
-pub(crate) fn json_type(value: &Value) -> &'static str {
+pub fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -20,6 +20,8 @@ pub mod selector;
 pub mod status;
 pub mod yaml;
 
+pub use gofmt::json_type;
+
 /// An object, or any part of one. Maps are sorted, as the API server sends custom resources.
 pub type Value = serde_json::Value;
 /// A JSON object.

@@ -10,7 +10,7 @@ use super::gotype::{GoField, GoStruct, GoType, Shape};
 use crate::kind::GroupVersionKind;
 use crate::quantity::Quantity;
 use crate::quote::quote;
-use crate::{Map, Value};
+use crate::{Map, Value, json_type};
 
 /// An object that could not be decoded; the text is Go's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,15 +58,16 @@ pub fn interpret(object: &Value) -> Result<(&str, &str), DecodeError> {
                               Kind string \"json:\\\"kind,omitempty\\\"\" }";
         return match object {
             Value::Null => Ok(("", "")),
-            other => Err(failed(format!("json: cannot unmarshal {} into Go value of type {TARGET}", words(other)))),
+            other => Err(failed(format!("json: cannot unmarshal {} into Go value of type {TARGET}", json_type(other)))),
         };
     };
     let text = |key: &str| match map.get(key) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text.as_str()),
-        Some(other) => {
-            Err(failed(format!("json: cannot unmarshal {} into Go struct field .{key} of type string", words(other))))
-        }
+        Some(other) => Err(failed(format!(
+            "json: cannot unmarshal {} into Go struct field .{key} of type string",
+            json_type(other)
+        ))),
     };
     Ok((text("apiVersion")?, text("kind")?))
 }
@@ -111,11 +112,11 @@ impl Decoder {
             (Shape::Raw | Shape::Json, value) => Ok(value),
             (Shape::Time, Value::String(text)) => gotime::time(&text).map(Value::String),
             (Shape::MicroTime, Value::String(text)) => gotime::micro_time(&text).map(Value::String),
-            (Shape::Time | Shape::MicroTime, other) => Err(self.message(words(&other), "string")),
+            (Shape::Time | Shape::MicroTime, other) => Err(self.message(json_type(&other), "string")),
             (Shape::Quantity, value) => quantity(value),
             (Shape::IntOrString, value) => self.int_or_string(value),
             (Shape::SchemaOrBool | Shape::SchemaOrArray | Shape::SchemaOrStrings, value) => self.schema(go, value),
-            (_, other) => Ok(self.mismatch(words(&other), &go.text)),
+            (_, other) => Ok(self.mismatch(json_type(&other), &go.text)),
         }
     }
 
@@ -187,7 +188,7 @@ impl Decoder {
             Value::String(_) => Ok(value),
             Value::Number(ref n) if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => Ok(value),
             Value::Number(n) => Err(self.message(&format!("number {n}"), "int32")),
-            other => Err(self.message(words(&other), "int32")),
+            other => Err(self.message(json_type(&other), "int32")),
         }
     }
 
@@ -267,17 +268,6 @@ fn rename_struct(text: &str, in_struct: &str) -> String {
     match text.split_once(MARK).and_then(|(head, tail)| Some((head, tail.split_once('.')?.1))) {
         Some((head, path)) => format!("{head}{MARK}{in_struct}.{path}"),
         None => text.to_string(),
-    }
-}
-
-fn words(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
