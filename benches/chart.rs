@@ -1,7 +1,8 @@
 //! Charts: this crate beside a `helm template` process and Helm's engine as a library, on the same inputs, turn by turn.
 //!
-//! The integrations chart with 1, 100 and 1,000 shards, an umbrella of 100 subcharts with `tpl` everywhere, and ten public
+//! The integrations chart with 1, 100, 1,000 and 2,000 shards, an umbrella of 100 and of 200 subcharts with `tpl` everywhere, and ten public
 //! charts where `../shared/data` has them. The fastest of some rounds is taken of each: noise only makes slower.
+//! `ONLY=<part of a name>` leaves the other charts out.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,8 @@ fn main() -> Result<(), Failed> {
     let mut engine = Engine::start(&programs.join("helm4-engine"))?;
     println!("| chart | here | Helm's engine | times | helm template | times |");
     println!("|---|---|---|---|---|---|");
-    for case in cases(folder.path())? {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    for case in cases(folder.path())?.into_iter().filter(|case| case.name.contains(&only)) {
         let chart = Compiled::new(Chart::load(&case.chart, Links::Inside)?);
         let mut request = Request::new(Release::new("rel", "default"));
         request.ambient = Ambient::fixed("2026-01-01T00:00:00Z".parse()?, b"bench");
@@ -115,7 +117,7 @@ fn cases(folder: &Path) -> Result<Vec<Case>, Failed> {
     let mut cases = Vec::new();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let integrations = data.join("integrations/chart");
-    for shards in [1, 100, 1_000] {
+    for shards in [1, 100, 1_000, 2_000] {
         if integrations.exists() {
             let values = folder.join(format!("shards-{shards}.yaml"));
             std::fs::write(&values, sharded(shards))?;

@@ -287,8 +287,9 @@ fn execute_with(
             let text = format!("the templates of {} write more than {MAX_OUTPUT_BYTES} bytes", assembled.root.name);
             return Err(RenderError::Template { text, place: None });
         }
-        let text = functions::without_no_value(Str::from(text));
-        files.insert(template.name.clone(), text.to_text().into_owned());
+        let text = functions::cut_no_value(&text).unwrap_or(text);
+        let text = String::from_utf8(text).unwrap_or_else(|odd| Str::from(odd.into_bytes()).to_text().into_owned());
+        files.insert(template.name.clone(), text);
     }
     Ok(files)
 }

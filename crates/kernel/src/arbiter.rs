@@ -24,7 +24,7 @@ use crate::decision::{DecisionId, Write, WriteResult};
 use crate::moment::Moment;
 use crate::operator::{Declaration, UnitId};
 use crate::place::Topology;
-use crate::plan::{Mutation, Plan};
+use crate::plan::Mutation;
 use crate::resource::{ObjectKey, TableKey};
 use crate::state::Finding;
 use crate::view::{Picture, Reads};
@@ -45,8 +45,8 @@ pub struct Judging<'a> {
     pub topology: &'a Topology,
     /// The decision the plan belongs to.
     pub decision: DecisionId,
-    /// The plan.
-    pub plan: &'a Plan,
+    /// What the plan wants written.
+    pub mutations: Vec<Mutation>,
     /// What was read for it.
     pub reads: &'a Reads,
     /// What it was read from.
@@ -70,9 +70,9 @@ pub struct Arbiter {
 
 impl Arbiter {
     /// Refuses undeclared outputs, chooses names, squashes, settles what must still hold, and orders.
-    pub fn judge(&self, judging: Judging<'_>) -> Judged {
+    pub fn judge(&self, mut judging: Judging<'_>) -> Judged {
         let (mut allowed, mut refused) = (Vec::new(), Vec::new());
-        for (index, mutation) in judging.plan.mutations.iter().enumerate() {
+        for (index, mutation) in std::mem::take(&mut judging.mutations).into_iter().enumerate() {
             let mut write = write(mutation, judging.topology);
             let named = settle::name(&mut write, &judging, index);
             let allowed_to = named.and_then(|()| declared(&write, judging.declaration));
@@ -133,12 +133,12 @@ impl Arbiter {
     }
 }
 
-fn write(mutation: &Mutation, topology: &Topology) -> Write {
+fn write(mutation: Mutation, topology: &Topology) -> Write {
     let cluster = topology.cluster(mutation.place).clone();
     let table = TableKey { cluster, resource: mutation.resource.clone().into() };
     let object =
         ObjectKey { table, namespace: mutation.namespace.as_str().into(), name: mutation.name.as_str().into() };
-    Write { mutation: mutation.clone(), object, result: WriteResult::Skipped }
+    Write { mutation, object, result: WriteResult::Skipped }
 }
 
 fn declared(write: &Write, declaration: &Declaration) -> Result<(), String> {

@@ -112,7 +112,7 @@ fn decide(
                 declaration: &declaration,
                 topology,
                 decision: decision.id,
-                plan: &plan,
+                mutations: plan.mutations,
                 reads: &reads,
                 picture: &*recording,
             });

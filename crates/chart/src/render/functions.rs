@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use memchr::memmem;
 use switchboard_object::json;
 use switchboard_template::sprig::{self, Sprig};
 use switchboard_template::{Error, Execution, Functions, Numbers, Set, Signature, Str, Type, Value};
@@ -142,7 +143,7 @@ fn include(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, 
 fn tpl(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
     let template = arguments[0].as_str().cloned().unwrap_or_default();
     // A text without an action is itself; parsing it for every value of a chart is what makes `tpl` slow.
-    if !contains(&template, b"{{") {
+    if memmem::find(&template, b"{{").is_none() {
         return Ok(Value::String(without_no_value(template)));
     }
     let run = run(execution)?;
@@ -194,27 +195,27 @@ fn lookup(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, E
     Ok(found.map_or_else(empty, |object| Value::from_json(&object, Numbers::Int64)))
 }
 
-fn contains(text: &[u8], wanted: &[u8]) -> bool {
-    text.windows(wanted.len()).any(|window| window == wanted)
-}
-
 /// What Go prints for a missing value is nothing in charts.
 pub fn without_no_value(text: Str) -> Str {
+    match cut_no_value(&text) {
+        Some(cut) => Str::from(cut),
+        None => text,
+    }
+}
+
+/// The text without what Go prints for a missing value, if that is in it.
+pub fn cut_no_value(text: &[u8]) -> Option<Vec<u8>> {
     const NO_VALUE: &[u8] = b"<no value>";
-    if !contains(&text, NO_VALUE) {
-        return text;
-    }
+    let mut found = memmem::find_iter(text, NO_VALUE).peekable();
+    found.peek()?;
     let mut out = Vec::with_capacity(text.len());
-    let mut rest: &[u8] = &text;
-    while !rest.is_empty() {
-        if let Some(behind) = rest.strip_prefix(NO_VALUE) {
-            rest = behind;
-        } else {
-            out.push(rest[0]);
-            rest = &rest[1..];
-        }
+    let mut kept = 0;
+    for at in found {
+        out.extend_from_slice(&text[kept..at]);
+        kept = at + NO_VALUE.len();
     }
-    Str::from(out)
+    out.extend_from_slice(&text[kept..]);
+    Some(out)
 }
 
 /// Values as JSON, for methods that convert.

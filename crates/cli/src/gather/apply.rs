@@ -122,7 +122,7 @@ fn judge(mutations: &[Mutation], live: &Live) -> Result<Judged, Failure> {
         declaration: &declaration,
         topology: &Topology::standalone(&ClusterName::new(MANAGER)),
         decision: DecisionId(fingerprint(mutations)),
-        plan: &plan,
+        mutations: plan.mutations,
         reads: &Reads::default(),
         picture: &Scene::default(),
     };

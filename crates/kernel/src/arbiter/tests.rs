@@ -106,13 +106,12 @@ fn judge_with(outputs: &[Declared], decision: u64, seen: &Seen, mutations: Vec<M
         service_account: None,
         units: Units::Whole,
     };
-    let plan = Plan { mutations, ..Plan::default() };
     Arbiter::default().judge(Judging {
         unit: &unit("plugs"),
         declaration: &declaration,
         topology: &Topology::standalone(&ClusterName::new("home")),
         decision: DecisionId(decision),
-        plan: &plan,
+        mutations,
         reads: &seen.reads,
         picture: seen,
     })

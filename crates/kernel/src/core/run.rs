@@ -104,7 +104,7 @@ pub struct Closed {
     pub picture: Arc<Snapshot>,
     /// Fights and loops found.
     pub findings: Vec<Finding>,
-    /// What was carried out, with the objects before and after.
+    /// What was carried out, where the objects before and after are known.
     pub carried: Vec<Carried>,
 }
 
@@ -157,7 +157,7 @@ impl Core {
             declaration: &hosted.declaration,
             topology: &self.topology,
             decision: id,
-            plan: &plan,
+            mutations: plan.mutations,
             reads: &reads,
             picture: &*picture,
         });
@@ -221,7 +221,7 @@ impl Core {
         let pending = running.answered.take()?;
         let findings = self.note_writes(now, unit, &pending.reads, &carried);
         self.settle_account(unit, pending.granted, &carried);
-        let mut writes: Vec<Write> = carried.iter().map(|carried| carried.write.clone()).collect();
+        let (mut writes, carried) = split(carried);
         let held = pending.held.len();
         writes.extend(pending.held);
         writes.extend(pending.refused);
@@ -250,7 +250,9 @@ impl Core {
     }
 
     fn note_writes(&mut self, now: Moment, unit: &UnitId, reads: &Reads, carried: &[Carried]) -> Vec<Finding> {
-        let fingerprint = self.arbiter.fingerprint(unit, reads);
+        let is_written = |one: &Carried| matches!(one.write.result, WriteResult::Written { .. });
+        // Only writes are judged by it, and most runs write nothing.
+        let fingerprint = if carried.iter().any(is_written) { self.arbiter.fingerprint(unit, reads) } else { 0 };
         let mut findings = Vec::new();
         let mut echoes = Vec::new();
         for Carried { write, before, after } in carried {
@@ -373,6 +375,20 @@ fn hold_back(writes: &mut Vec<Write>, allowed: usize) -> Vec<Write> {
     let mut held = cut.map(|cut| writes.split_off(cut)).unwrap_or_default();
     held.iter_mut().filter(|w| w.result == WriteResult::Skipped).for_each(|write| write.result = WriteResult::Held);
     held
+}
+
+/// The writes, and those once more that objects go with. Most runs send nothing: their writes are moved, not copied.
+fn split(carried: Vec<Carried>) -> (Vec<Write>, Vec<Carried>) {
+    let (mut writes, mut known) = (Vec::with_capacity(carried.len()), Vec::new());
+    for one in carried {
+        if one.before.is_none() && one.after.is_none() {
+            writes.push(one.write);
+        } else {
+            writes.push(one.write.clone());
+            known.push(one);
+        }
+    }
+    (writes, known)
 }
 
 fn ended_gone(ended: &Ended, writes: &[Write]) -> bool {

@@ -98,7 +98,7 @@ fn record_over(operator: &dyn Operator, world: &[Object], topology: &Arc<Topolog
                 declaration: &declaration,
                 topology,
                 decision: DecisionId(1),
-                plan: &plan,
+                mutations: plan.mutations,
                 reads: &view.reads(),
                 picture: &*picture,
             });

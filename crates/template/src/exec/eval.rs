@@ -18,11 +18,40 @@ impl<'t> Frame<'_, '_, 't> {
 
     /// A pipeline whose value goes into its variables and nowhere else.
     pub(super) fn declaration(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<(), Error> {
+        if let ([name], [command]) = (pipe.declared.as_slice(), pipe.commands.as_slice()) {
+            match command.args.as_slice() {
+                [Operand::Dot(_)] => return self.copy(dot, pipe, *name, None),
+                [operand @ Operand::Variable(_, from, path)] if path.is_empty() => {
+                    self.at = Part::Operand(operand);
+                    return self.copy(dot, pipe, *name, Some(*from));
+                }
+                _ => {}
+            }
+        }
         let value = self.commands(dot, pipe)?;
         match pipe.declared.as_slice() {
             [name] => self.store(pipe, *name, value),
             names => names.iter().try_for_each(|name| self.store(pipe, *name, value.clone())),
         }
+    }
+
+    /// A variable that takes over dot or another variable: straight to its place, as loops do it all the time.
+    #[inline]
+    fn copy(&mut self, dot: &Slot, pipe: &'t Pipe, name: u32, from: Option<u32>) -> Result<(), Error> {
+        let from = from.map(|from| self.place(from)).transpose()?;
+        self.at = Part::Pipe(pipe);
+        let to = if pipe.assigns { Some(self.place(name)?) } else { None };
+        let variables = &mut self.execution.variables;
+        match (from, to) {
+            (None, Some(to)) => variables[to].1 = Slot::concrete(dot.value.clone()),
+            (None, None) => variables.push((name, Slot::concrete(dot.value.clone()))),
+            (Some(from), Some(to)) => variables[to].1 = Slot::concrete(variables[from].1.value.clone()),
+            (Some(from), None) => {
+                let copied = Slot::concrete(variables[from].1.value.clone());
+                variables.push((name, copied));
+            }
+        }
+        Ok(())
     }
 
     #[inline]

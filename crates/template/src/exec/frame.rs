@@ -172,9 +172,16 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
     /// The variable declared last under that name.
     #[inline]
     pub(super) fn variable(&mut self, name: u32) -> Result<&mut Slot, Error> {
+        let place = self.place(name)?;
+        Ok(&mut self.execution.variables[place].1)
+    }
+
+    /// Where that variable stands.
+    #[inline]
+    pub(super) fn place(&self, name: u32) -> Result<usize, Error> {
         let variables = &self.execution.variables[self.base..];
         match variables.iter().rposition(|(known, _)| *known == name) {
-            Some(found) => Ok(&mut self.execution.variables[self.base + found].1),
+            Some(found) => Ok(self.base + found),
             None => Err(self.fail(format!("undefined variable: {}", self.tree.variables[name as usize]))),
         }
     }

@@ -45,7 +45,11 @@ impl Str {
 
     /// The text, what is not UTF-8 replaced by U+FFFD.
     pub fn to_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.as_bytes())
+        // To check is several times cheaper than to mend, and nearly all texts are UTF-8.
+        match std::str::from_utf8(self.as_bytes()) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(self.as_bytes()),
+        }
     }
 
     /// The text, if all of it is UTF-8.

@@ -231,8 +231,9 @@ impl Run {
 fn applied(write: &Write) -> Option<Applied> {
     let Act::Apply { body, force } = &write.mutation.act else { return None };
     let (manager, part) = (&write.mutation.field_manager, &write.mutation.subresource);
-    let sent = format!("{manager:?} {part:?} {force} {body}");
-    digest(&SHA256, sent.as_bytes()).as_ref().try_into().ok()
+    let mut sent = format!("{manager:?} {part:?} {force} ").into_bytes();
+    serde_json::to_writer(&mut sent, body).ok()?;
+    digest(&SHA256, &sent).as_ref().try_into().ok()
 }
 
 /// What stands for all objects of one `generateName`: each has another name, but making one more is doing the same again.
