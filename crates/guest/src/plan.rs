@@ -207,6 +207,7 @@ fn mutation(wanted: &Wanted, kinds: &Kinds) -> Result<Mutation, String> {
         act,
         expect: Expect::Seen,
         field_manager: manager,
+        user: None,
     })
 }
 

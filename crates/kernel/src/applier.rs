@@ -118,7 +118,8 @@ pub async fn carry_out(
         }
         let before = writer.get(&write.object).await;
         let manager = write.mutation.field_manager.clone().unwrap_or_else(|| manager.to_string());
-        let request = WriteRequest { write, user: user.cloned(), manager, dry_run };
+        let user = write.mutation.user.as_ref().or(user).cloned();
+        let request = WriteRequest { write, user, manager, dry_run };
         let (result, after) = match &before {
             Ok(before) => one(writer, &request, before.as_ref()).await,
             Err(message) => (WriteResult::Failed { message: message.clone() }, None),

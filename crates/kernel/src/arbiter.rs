@@ -47,6 +47,8 @@ pub struct Judging<'a> {
     pub decision: DecisionId,
     /// What the plan wants written.
     pub mutations: Vec<Mutation>,
+    /// It wants them carried out in the order given.
+    pub ordered: bool,
     /// What was read for it.
     pub reads: &'a Reads,
     /// What it was read from.
@@ -85,10 +87,14 @@ impl Arbiter {
                 }
             }
         }
-        let mut groups = squash::squash(allowed, &|object| settle::absent(object, judging.reads));
+        let mut groups = match judging.ordered {
+            true => allowed.into_iter().map(|write| vec![write]).collect(),
+            false => squash::squash(allowed, &|object| settle::absent(object, judging.reads)),
+        };
         let applied = |write: &Write, revision: u64| self.contention.has_applied(judging.unit, write, revision);
         settle::expectations(&mut groups, judging.reads, judging.picture, &applied);
-        Judged { writes: order::order(groups), refused }
+        let writes = if judging.ordered { groups.into_iter().flatten().collect() } else { order::order(groups) };
+        Judged { writes, refused }
     }
 
     /// Told of every write carried out, with the object before and after; says whether somebody fights or loops.
@@ -145,7 +151,7 @@ fn declared(write: &Write, declaration: &Declaration) -> Result<(), String> {
     let wanted = &write.mutation;
     let covered = declaration.outputs.iter().any(|output| {
         output.place == wanted.place
-            && output.resource == wanted.resource
+            && output.is_of(&wanted.resource)
             && output.means(Some(&wanted.namespace), Some(&wanted.name))
     });
     if covered {

@@ -26,6 +26,7 @@ use crate::operator::{Declaration, Operator, OperatorName, Unit, UnitId, Units};
 use crate::place::Topology;
 use crate::resource::TableKey;
 use crate::scheduler::Scheduler;
+use crate::view::Refusal;
 use crate::wake::Wakes;
 
 pub(crate) use caught::decide_caught;
@@ -90,6 +91,8 @@ pub struct Core {
     changes_forgotten: u64,
     next_decision: u64,
     began: Moment,
+    /// What was refused of the last run of a unit; only of those that wrote and failed.
+    refused: BTreeMap<UnitId, Vec<Refusal>>,
     /// How often each fight and loop that goes on must have been seen before it is told again.
     told: BTreeMap<(crate::resource::ObjectKey, String), u32>,
 }
@@ -116,6 +119,7 @@ impl Core {
             changes_forgotten: 0,
             next_decision: next_decision.0,
             began: now,
+            refused: BTreeMap::new(),
             told: BTreeMap::new(),
         }
     }

@@ -8,7 +8,7 @@ use crate::moment::Moment;
 use crate::operator::UnitId;
 use crate::plan::{Mutation, Standing};
 use crate::resource::{ObjectKey, Query, TableKey};
-use crate::view::{Asked, Listed};
+use crate::view::{Asked, Listed, Refusal};
 
 /// The number of a decision, counted up for the life of a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -88,6 +88,9 @@ pub struct Decision {
     pub lists: Vec<(Query, Vec<Listed>)>,
     /// Questions to the outside.
     pub asked: Vec<Asked>,
+    /// What the operator was told was refused of the run before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refusal>,
     /// What came of it.
     pub outcome: Outcome,
 }

@@ -34,6 +34,21 @@ impl Object {
         serde_json::from_slice(&self.json)
     }
 
+    /// Whether the other state of it differs in nothing but its status.
+    pub fn same_but_for_status(&self, other: &Object) -> bool {
+        let settled = |object: &Object| {
+            let mut value = object.value();
+            if let Some(fields) = value.as_object_mut() {
+                fields.remove("status");
+            }
+            if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.remove("resourceVersion");
+            }
+            value
+        };
+        settled(self) == settled(other)
+    }
+
     /// Its labels.
     pub fn labels(&self) -> Map {
         #[derive(serde::Deserialize, Default)]

@@ -141,10 +141,21 @@ impl Declared {
         Self { place: Place::default(), resource: resource.clone(), namespace: None, name: None }
     }
 
+    /// Every object of every kind on the configuration cluster: for operators whose users name the kinds. What bounds such
+    /// an operator is whom it writes as.
+    pub fn every_kind() -> Self {
+        Self::every(&Resource::EVERY)
+    }
+
     /// The same on another cluster.
     #[must_use]
     pub fn at(self, place: Place) -> Self {
         Self { place, ..self }
+    }
+
+    /// Whether it means objects of this kind.
+    pub fn is_of(&self, resource: &Resource) -> bool {
+        self.resource == *resource || self.resource == Resource::EVERY
     }
 
     /// Whether it means this object of its kind; a list is of no name.
@@ -295,6 +306,7 @@ mod tests {
         assert!(!declared.means(Some("else"), Some("made-7xk2p")));
         assert!(!declared.means(Some("shop"), None));
         let one = Declared { name: Some("web".into()), ..Declared::every(&maps) };
+        assert!(Declared::every_kind().is_of(&maps) && !one.is_of(&Resource::EVERY));
         assert!(
             one.means(Some("shop"), Some("web")) && !one.means(Some("shop"), Some("web2")) && !one.means(None, None)
         );

@@ -206,6 +206,9 @@ impl Topology {
         }
         (wanted.namespace, wanted.name) = (write.object.namespace.to_string(), write.object.name.to_string());
         change_act(&wanted.resource, &mut wanted.act, &|name| Some(namespaces.real(name).into_owned()));
+        if let Some(user) = &mut wanted.user {
+            user.namespace = namespaces.real(&user.namespace).into_owned();
+        }
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::operator::ServiceAccount;
 use crate::place::Place;
 use crate::resource::Resource;
 
@@ -21,6 +22,10 @@ pub struct Plan {
     /// Run again after that time even if nothing changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Duration>,
+    /// The writes are carried out in the order given, each for itself. For operators whose steps follow from each other; the
+    /// arbiter orders and squashes all others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ordered: bool,
 }
 
 /// Where a unit stands, in its own words. Words hold no secret.
@@ -61,6 +66,9 @@ pub struct Mutation {
     /// The field manager; the operator's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field_manager: Option<String>,
+    /// Whom this write is made as; as the operator's others when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<ServiceAccount>,
 }
 
 /// What is done to an object.
@@ -129,6 +137,11 @@ impl Plan {
         Self::default()
     }
 
+    /// Nothing to write yet; what will be is carried out in the order given.
+    pub fn in_order() -> Self {
+        Self { ordered: true, ..Self::default() }
+    }
+
     /// Adds a write.
     pub fn push(&mut self, mutation: Mutation) -> &mut Self {
         self.mutations.push(mutation);
@@ -175,6 +188,7 @@ impl Mutation {
             act,
             expect: Expect::default(),
             field_manager: None,
+            user: None,
         }
     }
 
@@ -232,6 +246,18 @@ impl Mutation {
             *force = true;
         }
         self
+    }
+
+    /// As another service account than the operator's.
+    #[must_use]
+    pub fn acting_as(self, user: ServiceAccount) -> Self {
+        Self { user: Some(user), ..self }
+    }
+
+    /// With a field manager of its own.
+    #[must_use]
+    pub fn managed_by(self, manager: impl Into<String>) -> Self {
+        Self { field_manager: Some(manager.into()), ..self }
     }
 
     /// Whatever has happened since the object was read.

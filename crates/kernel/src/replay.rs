@@ -100,7 +100,7 @@ fn decide(
     let recording = Arc::new(recording);
     let declaration = operator.declaration();
     let inputs = Arc::new(declaration.readable());
-    let view = View::new(recording.clone(), topology.clone(), inputs, decision.started);
+    let view = View::new(recording.clone(), topology.clone(), inputs, decision.started).after(decision.refused.clone());
     let decided = decide_caught(operator, &decision.unit.unit, &view);
     let reads = view.into_reads();
     let name = &decision.unit.operator;
@@ -113,6 +113,7 @@ fn decide(
                 topology,
                 decision: decision.id,
                 mutations: plan.mutations,
+                ordered: plan.ordered,
                 reads: &reads,
                 picture: &*recording,
             });

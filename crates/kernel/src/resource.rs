@@ -26,6 +26,9 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// Any kind, where one is declared; no kind has this name.
+    pub const EVERY: Resource = Resource::namespaced("*", "*", "*", "*");
+
     /// A kind whose objects live in namespaces.
     pub const fn namespaced(
         group: &'static str,

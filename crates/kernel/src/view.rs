@@ -36,6 +36,8 @@ pub trait Picture: Send + Sync {
 pub struct Reads {
     /// Objects asked for by name, with the revision found; `None` for a miss.
     pub gets: BTreeMap<ObjectKey, Option<u64>>,
+    /// Those of them whose status does not matter.
+    pub but_for_status: BTreeSet<ObjectKey>,
     /// Lists made, with what they held: namespace, name, revision.
     pub lists: BTreeMap<Query, Vec<Listed>>,
     /// Kinds that were not known yet: the run is parked until they are.
@@ -53,6 +55,18 @@ pub struct Listed {
     pub name: Arc<str>,
     /// Its revision.
     pub revision: u64,
+}
+
+/// A write of the run before that its cluster, or the kernel, did not make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refusal {
+    /// Of which object.
+    pub object: ObjectKey,
+    /// What was to be done, as one word.
+    pub verb: String,
+    /// Why not, in the API server's words.
+    pub message: String,
 }
 
 /// A question to the outside and its answer.
@@ -74,6 +88,7 @@ pub struct View {
     topology: Arc<Topology>,
     inputs: Arc<BTreeSet<Declared>>,
     now: Moment,
+    refused: Vec<Refusal>,
     reads: RefCell<Reads>,
 }
 
@@ -85,7 +100,19 @@ impl View {
         inputs: Arc<BTreeSet<Declared>>,
         now: Moment,
     ) -> Self {
-        Self { picture, topology, inputs, now, reads: RefCell::default() }
+        Self { picture, topology, inputs, now, refused: Vec::new(), reads: RefCell::default() }
+    }
+
+    /// Told what was refused of the run before.
+    #[must_use]
+    pub fn after(self, refused: Vec<Refusal>) -> Self {
+        Self { refused, ..self }
+    }
+
+    /// What was refused of the unit's last run, if anything was: an operator that shows its users what went wrong must
+    /// know. A process that has just begun knows of none; the write is then tried, and refused, once more.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.refused
     }
 
     /// The time of the decision.
@@ -99,6 +126,22 @@ impl View {
     /// [`Stop::Parked`] when the kind is not known yet, [`Stop::Failed`] when it is not among the operator's inputs.
     pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
         self.at(Place::default()).get(resource, namespace, name)
+    }
+
+    /// As [`View::get`], but a change of nothing than the object's status does not wake the unit: for an object whose status
+    /// sums up its many readers.
+    ///
+    /// # Errors
+    /// As [`View::get`].
+    pub fn get_but_for_status(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
+        let place = Place::default();
+        let key = self.topology.object(place, resource, namespace, name);
+        let read = self.reads.borrow().gets.contains_key(&key) && !self.reads.borrow().but_for_status.contains(&key);
+        let found = self.at(place).get(resource, namespace, name)?;
+        if !read {
+            self.reads.borrow_mut().but_for_status.insert(key);
+        }
+        Ok(found)
     }
 
     /// Objects of the configuration cluster, by namespace and name; of the namespaces that the topology gives the operator.
@@ -146,7 +189,10 @@ impl At<'_> {
         self.check(resource, Some(namespace).filter(|n| !n.is_empty()), Some(name))?;
         let key = self.view.topology.object(self.place, resource, namespace, name);
         let Some(found) = self.view.picture.get(&key) else { return Err(self.view.park(&key.table)) };
-        self.view.reads.borrow_mut().gets.insert(key, found.as_ref().map(|object| object.revision));
+        let mut reads = self.view.reads.borrow_mut();
+        reads.but_for_status.remove(&key);
+        reads.gets.insert(key, found.as_ref().map(|object| object.revision));
+        drop(reads);
         Ok(found.and_then(|object| self.view.topology.seen(self.place, object)))
     }
 
@@ -185,7 +231,7 @@ impl At<'_> {
             .view
             .inputs
             .iter()
-            .any(|input| input.place == self.place && input.resource == *resource && input.means(namespace, name));
+            .any(|input| input.place == self.place && input.is_of(resource) && input.means(namespace, name));
         if covered {
             return Ok(());
         }

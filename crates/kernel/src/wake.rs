@@ -12,6 +12,7 @@ mod readers;
 #[cfg(test)]
 mod tests;
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Wakes {
 /// What a unit read, without what it found. Names are shared with whoever has them already: there are many units.
 struct Held {
     gets: Box<[ObjectKey]>,
+    /// Those of the gets whose status does not matter.
+    but_for_status: Box<[ObjectKey]>,
     lists: Box<[Arc<Query>]>,
     missing: Box<[TableKey]>,
 }
@@ -42,6 +45,7 @@ impl Held {
     /// Whether a run read the same again.
     fn is_of(&self, reads: &Reads) -> bool {
         self.gets.iter().eq(reads.gets.keys())
+            && self.but_for_status.iter().eq(&reads.but_for_status)
             && self.lists.iter().map(|query| &**query).eq(reads.lists.keys())
             && self.missing.iter().eq(&reads.missing)
     }
@@ -68,7 +72,8 @@ impl Wakes {
         let gets = reads.gets.keys().map(|key| self.add_get(key, &shared)).collect();
         let lists = reads.lists.keys().map(|query| self.add_list(query, &shared)).collect();
         let missing = reads.missing.iter().map(|table| self.await_table(table, &shared)).collect();
-        let held = Box::new(Held { gets, lists, missing });
+        let but_for_status = reads.but_for_status.iter().cloned().collect();
+        let held = Box::new(Held { gets, but_for_status, lists, missing });
         for table in held.tables() {
             *self.index(table).readers.entry(unit.operator.clone()).or_default() += 1;
         }
@@ -127,8 +132,12 @@ impl Wakes {
     pub fn woken(&self, change: &Change) -> Vec<(UnitId, Cause)> {
         let Some(index) = self.tables.get(&change.key.table) else { return Vec::new() };
         let mut woken = BTreeMap::new();
+        let status_alone = LazyCell::new(|| is_of_status_alone(change));
         for unit in index.readers_of(&change.key) {
-            woken.insert(unit.clone(), changed(change));
+            let held = self.units.get(unit).filter(|held| held.but_for_status.contains(&change.key));
+            if held.is_none() || !*status_alone {
+                woken.insert(unit.clone(), changed(change));
+            }
         }
         for listing in index.listings_of(change).values() {
             for unit in listing.units.iter() {
@@ -171,7 +180,9 @@ impl Wakes {
 ///
 /// A kind the run missed and that became known meanwhile is not told here; ask [`crate::cache::Cache::knows`].
 pub fn touches(reads: &Reads, change: &Change) -> Option<Cause> {
-    if reads.gets.contains_key(&change.key) {
+    if reads.gets.contains_key(&change.key)
+        && !(reads.but_for_status.contains(&change.key) && is_of_status_alone(change))
+    {
         return Some(changed(change));
     }
     let of_kind = reads.lists.keys().filter(|query| query.table == change.key.table);
@@ -180,6 +191,10 @@ pub fn touches(reads: &Reads, change: &Change) -> Option<Cause> {
         in_namespace(&query.selection, change) && concerns(&listing.selector, change)
     });
     hit.next().map(|query| matched(query.clone(), change))
+}
+
+fn is_of_status_alone(change: &Change) -> bool {
+    matches!((&change.before, &change.after), (Some(before), Some(after)) if before.same_but_for_status(after))
 }
 
 fn in_namespace(selection: &Selection, change: &Change) -> bool {

@@ -35,6 +35,8 @@ pub struct Execution<'a> {
     /// Actions and parentheses within each other, of all templates that run.
     nesting: usize,
     steps_left: u64,
+    /// The key that was missed last, for the error when nothing stands in for it.
+    missed: Option<Str>,
     /// Argument lists that wait to be used again.
     spare_slots: Vec<Vec<Slot>>,
     spare_values: Vec<Vec<Value>>,
@@ -51,6 +53,7 @@ impl<'a> Execution<'a> {
             renders: 0,
             nesting: 0,
             steps_left: options.limits.steps,
+            missed: None,
             spare_slots: Vec::new(),
             spare_values: Vec::new(),
         }

@@ -12,6 +12,9 @@ pub enum MissingKey {
     Zero,
     /// An error.
     Error,
+    /// No value, which conditions and functions such as `default` may be asked about; to print it, or to give it to any
+    /// other function, is an error that names the key. Go has no such option.
+    Strict,
 }
 
 /// Bounds of an execution. All are counted, none is a clock, so the same input always ends the same way.

@@ -34,6 +34,7 @@ pub fn planned(mutation: &Mutation, discovery: &Discovery) -> Result<plan::Mutat
         act: act(mutation, body, &options)?,
         expect,
         field_manager: options["fieldManager"].as_str().map(str::to_string),
+        user: None,
     })
 }
 

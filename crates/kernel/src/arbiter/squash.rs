@@ -51,7 +51,7 @@ fn both(first: &Write, second: &Write, absent: bool) -> Option<(Act, Expect)> {
         return (absent && !kept).then(|| (b.act.clone(), Expect::Seen));
     }
     let made = matches!(a.act, Act::Create(_));
-    if a.field_manager != b.field_manager || !(a.expect == b.expect || made && !exact(&b.expect)) {
+    if a.field_manager != b.field_manager || a.user != b.user || !(a.expect == b.expect || made && !exact(&b.expect)) {
         return None;
     }
     let act = match (&a.act, &b.act) {

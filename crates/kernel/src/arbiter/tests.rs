@@ -100,6 +100,10 @@ fn judge(seen: &Seen, mutations: Vec<Mutation>) -> Judged {
 }
 
 fn judge_with(outputs: &[Declared], decision: u64, seen: &Seen, mutations: Vec<Mutation>) -> Judged {
+    judge_plan(outputs, decision, seen, &Plan { mutations, ..Plan::default() })
+}
+
+fn judge_plan(outputs: &[Declared], decision: u64, seen: &Seen, plan: &Plan) -> Judged {
     let declaration = Declaration {
         inputs: Default::default(),
         outputs: outputs.iter().cloned().collect(),
@@ -111,7 +115,8 @@ fn judge_with(outputs: &[Declared], decision: u64, seen: &Seen, mutations: Vec<M
         declaration: &declaration,
         topology: &Topology::standalone(&ClusterName::new("home")),
         decision: DecisionId(decision),
-        mutations,
+        mutations: plan.mutations.clone(),
+        ordered: plan.ordered,
         reads: &seen.reads,
         picture: seen,
     })

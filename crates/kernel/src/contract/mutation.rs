@@ -62,7 +62,7 @@ fn place(place: Place) -> mutation::Place {
 fn declared(wanted: &Wanted, declaration: &Declaration) -> bool {
     declaration.outputs.iter().any(|output| {
         output.place == wanted.place
-            && output.resource == wanted.resource
+            && output.is_of(&wanted.resource)
             && output.namespace.as_deref().is_none_or(|namespace| namespace == wanted.namespace)
             && output.name.as_deref().is_none_or(|name| name == wanted.name)
     })

@@ -21,8 +21,11 @@ use crate::plan::{Act, Plan, Standing};
 use crate::resource::{ObjectKey, TableKey};
 use crate::scheduler::{Ended, Started};
 use crate::state::{Finding, Word};
-use crate::view::{Picture, Reads, View};
+use crate::view::{Picture, Reads, Refusal, View};
 use crate::wake;
+
+/// How many refusals of a run are remembered for the next.
+pub const MAX_REFUSALS: usize = 8;
 
 /// An operator is to decide for a unit.
 pub struct Run {
@@ -38,6 +41,7 @@ pub struct Run {
     pub(crate) picture: Arc<Snapshot>,
     topology: Arc<Topology>,
     inputs: Arc<BTreeSet<Declared>>,
+    refused: Vec<Refusal>,
 }
 
 /// What an operator answered, and what it had read.
@@ -54,7 +58,7 @@ impl Run {
     /// Lets the operator decide, here and now. A panic is an answer too.
     pub fn decide(&self) -> (Result<Plan, Stop>, Reads) {
         let picture: Arc<dyn Picture> = self.picture.clone();
-        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now);
+        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now).after(self.refused.clone());
         let plan = decide_caught(&*self.operator, &self.unit.unit, &view);
         (plan, view.into_reads())
     }
@@ -67,6 +71,7 @@ pub(super) struct Running {
     woken: Moment,
     started: Moment,
     picture: Arc<Snapshot>,
+    refused: Vec<Refusal>,
     /// The last change that is in the picture.
     seen: u64,
     answered: Option<Pending>,
@@ -114,6 +119,7 @@ impl Core {
         let id = DecisionId(self.next_decision);
         self.next_decision += 1;
         let picture = self.cache.snapshot();
+        let refused = self.refused.get(&started.unit).cloned().unwrap_or_default();
         let run = Run {
             unit: started.unit.clone(),
             id,
@@ -123,6 +129,7 @@ impl Core {
             picture: picture.clone(),
             topology: self.topology.clone(),
             inputs: hosted.inputs.clone(),
+            refused: refused.clone(),
         };
         self.echoes.forget(&started.unit);
         self.running.insert(
@@ -133,6 +140,7 @@ impl Core {
                 woken: started.woken,
                 started: now,
                 picture,
+                refused,
                 seen: self.changes_seen,
                 answered: None,
             },
@@ -158,6 +166,7 @@ impl Core {
             topology: &self.topology,
             decision: id,
             mutations: plan.mutations,
+            ordered: plan.ordered,
             reads: &reads,
             picture: &*picture,
         });
@@ -226,6 +235,7 @@ impl Core {
         writes.extend(pending.held);
         writes.extend(pending.refused);
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
+        self.remember_refused(unit, &writes);
         let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
         let ended = if gone { Ended::Gone } else { ended };
         let outcome = Outcome::Decided { writes, standing: pending.standing };
@@ -234,8 +244,25 @@ impl Core {
             self.wakes.forget(unit);
             self.standings.forget(unit);
             self.arbiter.forget(unit);
+            self.refused.remove(unit);
         }
         Some(Closed { carried, ..closed })
+    }
+
+    /// For the unit's next run, and for that one alone.
+    fn remember_refused(&mut self, unit: &UnitId, writes: &[Write]) {
+        let refusal = |write: &Write| {
+            let (WriteResult::Failed { message } | WriteResult::Refused { reason: message }) = &write.result else {
+                return None;
+            };
+            let verb = write.mutation.verb().to_string();
+            Some(Refusal { object: write.object.clone(), verb, message: message.clone() })
+        };
+        let refused: Vec<Refusal> = writes.iter().filter_map(refusal).take(MAX_REFUSALS).collect();
+        match refused.is_empty() {
+            true => drop(self.refused.remove(unit)),
+            false => drop(self.refused.insert(unit.clone(), refused)),
+        }
     }
 
     /// Only what changed something is paid for, and a write that fails is a run that fails.
@@ -338,6 +365,7 @@ impl Core {
             gets: reads.gets.iter().map(|(key, revision)| (key.clone(), *revision)).collect(),
             lists: reads.lists.iter().map(|(query, listed)| (query.clone(), listed.clone())).collect(),
             asked: reads.asked.clone(),
+            refused: running.refused,
             outcome,
         };
         Closed { decision, picture: running.picture, findings, carried: Vec::new() }

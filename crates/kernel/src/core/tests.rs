@@ -211,6 +211,36 @@ fn guarantees_a_unit_sees_its_own_writes() {
 }
 
 #[test]
+fn what_was_refused_is_told_to_the_next_run_and_recorded() {
+    let told = |_: &Unit, view: &View| {
+        let mut plan = Plan::nothing();
+        plan.push(Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
+        let words = view.refused().iter().map(|one| format!("{} {}: {}", one.verb, one.object, one.message));
+        view.get(&CONFIG_MAPS, "shop", "other")?;
+        Ok(match words.reduce(|all, one| all + &one) {
+            Some(words) => Plan::nothing().blocked(words),
+            None => plan,
+        })
+    };
+    let mut core = kernel([puppet("a", told)], &Limits::none());
+    let run = first_run(&mut core);
+    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
+    let refused = |mut write: crate::decision::Write| {
+        write.result = WriteResult::Failed { message: "not you".to_string() };
+        Carried { write, before: None, after: None }
+    };
+    core.carried(Moment(2), &run.unit, run.id, writes.into_iter().map(refused).collect(), 9).unwrap();
+    let run = runs(core.poll(Moment(3))).remove(0);
+    let closed = over(decide(&mut core, 3, &run));
+    let words = "create configmaps/shop/child: not you";
+    assert_eq!(closed.decision.refused.len(), 1);
+    assert_eq!(core.state(Moment(3)).operators[0].reason, words);
+    put(&mut core, 4, &config_map("other", 11, "x"));
+    let run = runs(core.poll(Moment(4))).remove(0);
+    assert!(matches!(decide(&mut core, 4, &run), Judgement::Write { .. }), "it is told once");
+}
+
+#[test]
 fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);

@@ -82,6 +82,7 @@ fn mask_decision(decision: &Decision, secrets: &Secrets) -> Decision {
             Err(message) => Err(secrets.scrub(message)),
         };
     }
+    masked.refused.iter_mut().for_each(|refusal| refusal.message = secrets.scrub(&refusal.message));
     match &mut masked.outcome {
         Outcome::Decided { writes, standing } => {
             writes.iter_mut().for_each(|write| mask_write(write, secrets));

@@ -49,6 +49,7 @@ fn decision(id: u64, read: &[Object], mutations: Vec<Mutation>) -> Decision {
         gets: read.iter().map(|object| (object.key.clone(), Some(object.revision))).collect(),
         lists: vec![],
         asked: vec![],
+        refused: vec![],
         outcome: Outcome::Decided { writes: writes.collect(), standing: Standing::Ready },
     }
 }

@@ -99,6 +99,7 @@ fn record_over(operator: &dyn Operator, world: &[Object], topology: &Arc<Topolog
                 topology,
                 decision: DecisionId(1),
                 mutations: plan.mutations,
+                ordered: plan.ordered,
                 reads: &view.reads(),
                 picture: &*picture,
             });
@@ -120,6 +121,7 @@ fn record_over(operator: &dyn Operator, world: &[Object], topology: &Arc<Topolog
         gets: reads.gets.into_iter().collect(),
         lists: reads.lists.into_iter().collect(),
         asked: reads.asked,
+        refused: vec![],
         outcome,
     };
     let mut journal = Journal::in_memory(Bounds::default());

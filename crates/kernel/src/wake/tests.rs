@@ -46,6 +46,33 @@ fn what_was_read_wakes_and_nothing_else() {
 }
 
 #[test]
+fn a_status_that_was_not_asked_for_wakes_nobody() {
+    let with = |revision: u64, words: &str, status: u32| {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"words": words}, "status": {"count": status},
+            "metadata": {"name": "a", "namespace": "shop", "uid": "a", "resourceVersion": revision.to_string()}});
+        Observed::Put(object.to_string().into_bytes().into())
+    };
+    let mut cache = holding(&[]);
+    see(&mut cache, with(11, "hello", 0));
+    let mut wakes = Wakes::default();
+    let (settled, whole) = (view(&cache), view(&cache));
+    settled.get_but_for_status(&CONFIG_MAPS, "shop", "a").unwrap();
+    settled.get_but_for_status(&CONFIG_MAPS, "shop", "a").unwrap();
+    let settled = settled.into_reads();
+    wakes.set(&unit("settled"), &settled);
+    whole.get(&CONFIG_MAPS, "shop", "a").unwrap();
+    whole.get_but_for_status(&CONFIG_MAPS, "shop", "a").unwrap();
+    wakes.set(&unit("whole"), &whole.into_reads());
+
+    let counted = see(&mut cache, with(12, "hello", 1)).remove(0);
+    assert_eq!(names(&wakes.woken(&counted)), ["whole"]);
+    assert_eq!(touches(&settled, &counted), None);
+    let changed = see(&mut cache, with(13, "good day", 1)).remove(0);
+    assert_eq!(names(&wakes.woken(&changed)), ["settled", "whole"]);
+    assert!(touches(&settled, &changed).is_some());
+}
+
+#[test]
 fn a_cause_names_the_object_or_the_list() {
     let mut cache = holding(&[config_map("a", 1, &json!({}))]);
     let mut wakes = Wakes::default();

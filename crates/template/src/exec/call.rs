@@ -11,7 +11,20 @@ use crate::value::{Kind, Method, Type, Value};
 /// Most argument lists that are kept for later calls; they nest as calls do.
 const MAX_SPARE: usize = 64;
 
+/// Functions that may be asked about what is not there.
+const ASKS: [&[u8]; 9] =
+    [b"default", b"coalesce", b"empty", b"ternary", b"required", b"kindIs", b"kindOf", b"typeIs", b"typeOf"];
+
 impl<'t> Frame<'_, '_, 't> {
+    /// With [`crate::MissingKey::Strict`], what is missing is no argument.
+    #[inline]
+    fn check_values(&self, values: &[Value]) -> Result<(), Error> {
+        if self.is_strict() && values.iter().any(|value| matches!(value, Value::Nil)) {
+            return Err(self.no_value());
+        }
+        Ok(())
+    }
+
     /// A function by its name. `node` is what errors of the function show: the command, or the name alone.
     pub(super) fn function(
         &mut self,
@@ -27,6 +40,9 @@ impl<'t> Frame<'_, '_, 't> {
             Callee::Function(place) => {
                 let function = self.functions.at(place);
                 let values = self.arguments(dot, called.name.as_bytes(), &function.signature, args, last)?;
+                if !ASKS.contains(&called.name.as_bytes()) {
+                    self.check_values(&values)?;
+                }
                 let outcome = (function.body)(self.execution, &values);
                 self.give_back(values);
                 self.finish(outcome, &function.signature, called.name.as_bytes(), node)
@@ -92,6 +108,7 @@ impl<'t> Frame<'_, '_, 't> {
         }
         if builtin.is_text() {
             let values = self.arguments(dot, name, signature, args, last)?;
+            self.check_values(&values)?;
             let outcome = builtin.text(self.execution, &values);
             self.give_back(values);
             return self.finish(outcome, signature, name, node);

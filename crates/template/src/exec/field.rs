@@ -95,6 +95,20 @@ impl<'t> Frame<'_, '_, 't> {
         }
     }
 
+    /// That nothing was found where something is needed; names the key that was missed last.
+    #[cold]
+    pub(super) fn no_value(&self) -> Error {
+        let problem = match &self.execution.missed {
+            Some(name) => format!("map has no entry for key {}", quote::quote(name)),
+            None => "nil has no text".to_string(),
+        };
+        self.fail(problem)
+    }
+
+    pub(super) fn is_strict(&self) -> bool {
+        self.execution.options.missing_key == MissingKey::Strict
+    }
+
     fn no_field(&self, name: &Str, receiver: &Slot) -> Error {
         self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()))
     }
@@ -104,6 +118,10 @@ impl<'t> Frame<'_, '_, 't> {
         match (self.execution.options.missing_key, receiver.value.type_of()) {
             (MissingKey::Error, _) => Err(self.fail(format!("map has no entry for key {}", quote::quote(name)))),
             (MissingKey::Zero, Some(go_type)) => Ok(Slot::element(go_type, Value::zero(go_type.element()))),
+            (MissingKey::Strict, _) => {
+                self.execution.missed = Some(name.clone());
+                Ok(Slot::INVALID)
+            }
             _ => Ok(Slot::INVALID),
         }
     }

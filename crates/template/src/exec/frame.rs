@@ -106,6 +106,9 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
     }
 
     fn print(&mut self, slot: Slot) -> Result<(), Error> {
+        if matches!(slot.value, Value::Nil) && self.is_strict() {
+            return Err(self.no_value());
+        }
         let (out, limit) = self.execution.output();
         match &slot.value {
             Value::Nil => out.extend_from_slice(b"<no value>"),

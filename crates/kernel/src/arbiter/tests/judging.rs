@@ -204,3 +204,19 @@ proptest! {
         prop_assert_eq!(judge(&Seen::default(), mutations), ordered);
     }
 }
+
+#[test]
+fn a_plan_in_order_is_carried_out_as_it_stands() {
+    let seen = Seen::default().object(5, config_map(json!({})));
+    let mut plan = Plan::in_order();
+    plan.push(Mutation::delete(&PODS, "shop", "web"));
+    plan.push(Mutation::patch(&CONFIG_MAPS, "shop", "web", PatchForm::Merge, json!({ "data": { "a": "1" } })));
+    plan.push(Mutation::create(&NAMESPACES, body(&NAMESPACES, "bank", json!({}))));
+    plan.push(Mutation::patch(&CONFIG_MAPS, "shop", "web", PatchForm::Merge, json!({ "data": { "a": "2" } })));
+    let writes = judge_plan(&ALL.iter().map(Declared::every).collect::<Vec<_>>(), 7, &seen, &plan).writes;
+    let wanted =
+        ["delete pods/shop/web", "patch configmaps/shop/web", "create namespaces/bank", "patch configmaps/shop/web"];
+    assert_eq!(told(&writes), wanted);
+    let any = judge_plan(&[Declared::every_kind()], 7, &seen, &plan);
+    assert_eq!((told(&any.writes), any.refused.len()), (told(&writes), 0), "who may write every kind may write these");
+}
