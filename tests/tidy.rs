@@ -18,6 +18,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("probe", &["object", "cluster", "kernel"]),
     ("template", &["object"]),
     ("chart", &["object", "template"]),
+    ("plugs", &["object", "kernel", "template"]),
     ("sandbox", &[]),
     ("guest", &["object", "gather", "kernel", "sandbox"]),
     (

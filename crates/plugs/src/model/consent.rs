@@ -1,0 +1,96 @@
+//! Who may use a socket.
+
+use regex::Regex;
+use switchboard_object::Map;
+use switchboard_object::selector::LabelSelector;
+
+use super::field::{Field, ModelError};
+
+/// What a socket says of who may use it.
+#[derive(Clone, Debug, Default)]
+pub struct Consent {
+    /// Namespaces by name and by label; nothing stated when absent.
+    grant: Option<Grant>,
+    /// Of the existing operator: regular expressions, one of which a namespace must match.
+    allowed: Option<Vec<Regex>>,
+    /// And none of which it may match.
+    forbidden: Vec<Regex>,
+}
+
+#[derive(Clone, Debug)]
+struct Grant {
+    namespaces: Vec<String>,
+    selector: Option<LabelSelector>,
+}
+
+/// A plug's namespace is not among those that a socket takes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("namespace {0} may not use the socket")]
+pub struct Denied(pub String);
+
+impl Consent {
+    pub(super) fn read(spec: &Field<'_>) -> Result<Self, ModelError> {
+        let validation = spec.at("validation");
+        let allowed = validation.at("namespaceWhitelist");
+        Ok(Self {
+            grant: Grant::read(&spec.at("consent"))?,
+            allowed: allowed.is_given().then(|| patterns(&allowed)).transpose()?,
+            forbidden: patterns(&validation.at("namespaceBlacklist"))?,
+        })
+    }
+
+    /// Whether it says anything at all.
+    pub fn is_stated(&self) -> bool {
+        self.grant.is_some() || self.allowed.is_some() || !self.forbidden.is_empty()
+    }
+
+    /// Whether the labels of a namespace matter.
+    pub fn asks_for_labels(&self) -> bool {
+        self.grant.as_ref().is_some_and(|grant| grant.selector.is_some())
+    }
+
+    /// Whether plugs of a namespace may use the socket. What is not stated is open, in strict mode to the socket's own
+    /// namespace alone.
+    ///
+    /// # Errors
+    /// [`Denied`] when they may not.
+    pub fn check(&self, namespace: &str, labels: Option<&Map>, own: &str, strict: bool) -> Result<(), Denied> {
+        let any = |patterns: &[Regex]| patterns.iter().any(|pattern| pattern.is_match(namespace));
+        let allowed = match (&self.grant, &self.allowed) {
+            (None, None) => !strict || namespace == own || !self.forbidden.is_empty(),
+            (grant, allowed) => {
+                grant.as_ref().is_some_and(|grant| grant.covers(namespace, labels))
+                    || allowed.as_deref().is_some_and(any)
+            }
+        };
+        if allowed && !any(&self.forbidden) { Ok(()) } else { Err(Denied(namespace.to_string())) }
+    }
+}
+
+impl Grant {
+    fn read(field: &Field<'_>) -> Result<Option<Self>, ModelError> {
+        if !field.is_given() {
+            return Ok(None);
+        }
+        let names = field.at("namespaces").items()?;
+        let namespaces = names.iter().filter_map(|item| item.text().transpose()).collect::<Result<_, _>>()?;
+        let selector = field.at("namespaceSelector");
+        let read = |value| LabelSelector::from_object(Some(value)).map_err(|error| selector.wrong(error.to_string()));
+        let selector = selector.value().map(read).transpose()?;
+        Ok(Some(Self { namespaces, selector }))
+    }
+
+    fn covers(&self, namespace: &str, labels: Option<&Map>) -> bool {
+        self.namespaces.iter().any(|name| name == namespace)
+            || self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
+    }
+}
+
+/// The existing operator searched for them anywhere in the name: `app` let `my-app-evil` in. They mean the whole name.
+fn patterns(field: &Field<'_>) -> Result<Vec<Regex>, ModelError> {
+    let one = |item: &Field<'_>| {
+        let text = item.text()?.unwrap_or_default();
+        Regex::new(&format!("^(?:{text})$")).map_err(|_| item.wrong("is no regular expression"))
+    };
+    field.items()?.iter().map(one).collect()
+}

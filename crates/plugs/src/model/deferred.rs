@@ -1,0 +1,72 @@
+//! A resource that is made later.
+
+use serde_json::Value;
+
+use super::Meta;
+use super::field::{Field, ModelError};
+use super::var::api_version;
+
+/// A resource that is made once others are there and a time has passed.
+#[derive(Clone, Debug)]
+pub struct DeferredResource {
+    /// Who it is.
+    pub meta: Meta,
+    /// The least time after its own making.
+    pub timeout_s: u32,
+    /// What must be there first.
+    pub wait_for: Vec<WaitFor>,
+    /// What is made then.
+    pub resource: Value,
+    /// As whom.
+    pub service_account: String,
+}
+
+/// An object that must be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitFor {
+    /// Its `apiVersion`.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The condition that must be true of it, when one is asked for.
+    pub condition: Option<String>,
+}
+
+impl DeferredResource {
+    /// Reads a deferred resource.
+    ///
+    /// # Errors
+    /// [`ModelError`] names the field that cannot be read.
+    pub fn read(object: &Value) -> Result<Self, ModelError> {
+        let spec = Field::root(object).at("spec");
+        let resource = spec.at("resource");
+        let Some(wanted @ Value::Object(_)) = resource.value() else {
+            return Err(resource.wrong("is missing: it says what to make"));
+        };
+        for name in ["apiVersion", "kind"] {
+            resource.at(name).needed_text("says which kind to make")?;
+        }
+        resource.at("metadata").at("name").needed_text("names what is made")?;
+        let account = spec.at("serviceAccountName").filled_text()?;
+        Ok(Self {
+            meta: Meta::of(object),
+            timeout_s: spec.at("timeout").count()?.unwrap_or_default(),
+            wait_for: spec.at("waitFor").items()?.iter().map(WaitFor::read).collect::<Result<_, _>>()?,
+            resource: wanted.clone(),
+            service_account: account.unwrap_or_else(|| "default".to_string()),
+        })
+    }
+}
+
+impl WaitFor {
+    fn read(field: &Field<'_>) -> Result<Self, ModelError> {
+        Ok(Self {
+            api_version: api_version(field)?,
+            kind: field.at("kind").needed_text("says what to wait for")?,
+            name: field.at("name").needed_text("says what to wait for")?,
+            condition: field.at("condition").filled_text()?,
+        })
+    }
+}
