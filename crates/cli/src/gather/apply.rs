@@ -123,6 +123,7 @@ fn judge(mutations: &[Mutation], live: &Live) -> Result<Judged, Failure> {
         topology: &Topology::standalone(&ClusterName::new(MANAGER)),
         decision: DecisionId(fingerprint(mutations)),
         mutations: plan.mutations,
+        ordered: false,
         reads: &Reads::default(),
         picture: &Scene::default(),
     };
