@@ -106,10 +106,7 @@ impl InputFolder {
     /// # Errors
     /// When a file cannot be written or removed. The directory is not fit for reading then; writing again repairs it.
     pub fn write(&mut self, objects: &[InputObject<'_>], discovery: Option<&Discovery>) -> Result<Written, InputError> {
-        let mut lists: BTreeMap<String, Vec<&InputObject<'_>>> = BTreeMap::new();
-        for object in objects {
-            lists.entry(self.path_of(object)?).or_default().push(object);
-        }
+        let lists = self.lists(objects)?;
         let known = self.known.take();
         let (mut next, mut written) = (BTreeMap::new(), Written::default());
         for (path, objects) in &lists {
@@ -134,21 +131,37 @@ impl InputFolder {
         Ok(written)
     }
 
-    fn path_of(&self, object: &InputObject<'_>) -> Result<String, InputError> {
-        let group = if object.of.group.is_empty() { "core" } else { &object.of.group };
-        for part in [group, &object.of.resource, &object.namespace, &object.name] {
-            if part.contains(['/', '\0']) || matches!(part, "." | "..") {
-                return Err(InputError::Name(part.to_string()));
+    /// The objects of each file. Those of one type and namespace mostly stand together, and their path is made once.
+    fn lists<'o, 'a>(
+        &self,
+        objects: &'o [InputObject<'a>],
+    ) -> Result<BTreeMap<String, Vec<&'o InputObject<'a>>>, InputError> {
+        let mut lists = BTreeMap::new();
+        for run in objects.chunk_by(|one, next| one.of == next.of && one.namespace == next.namespace) {
+            run.iter().try_for_each(fit_for_path)?;
+            let first = &run[0];
+            if self.stands_alone(first) {
+                lists.extend(run.iter().map(|one| (self.path_of(one), vec![one])));
+            } else {
+                lists.entry(self.path_of(first)).or_insert_with(Vec::new).extend(run);
             }
         }
+        Ok(lists)
+    }
+
+    /// Whether it has a file of its own.
+    fn stands_alone(&self, object: &InputObject<'_>) -> bool {
+        object.of.is_namespaces() && self.rules == Rules::Native
+    }
+
+    fn path_of(&self, object: &InputObject<'_>) -> String {
+        let group = group_of(object);
         let resource = &object.of.resource;
-        Ok(match &*object.namespace {
-            _ if object.of.is_namespaces() && self.rules == Rules::Native => {
-                format!("namespaces/{0}/{0}.yaml", object.name)
-            }
+        match &*object.namespace {
+            _ if self.stands_alone(object) => format!("namespaces/{0}/{0}.yaml", object.name),
             "" => format!("cluster-scoped-resources/{group}/{resource}.yaml"),
             namespace => format!("namespaces/{namespace}/{group}/{resource}.yaml"),
-        })
+        }
     }
 
     fn file(
@@ -175,7 +188,7 @@ impl InputFolder {
 
     fn render(&self, objects: &[&InputObject<'_>]) -> Result<Vec<u8>, InputError> {
         let Some(first) = objects.first() else { return Ok(Vec::new()) };
-        let single = first.of.is_namespaces() && self.rules == Rules::Native;
+        let single = self.stands_alone(first);
         let json: Cow<'_, [u8]> = if single { Cow::Borrowed(&first.json) } else { list(first, objects).into() };
         if self.form == Form::Json && !single {
             return Ok(json.into_owned());
@@ -256,9 +269,22 @@ fn list(first: &InputObject<'_>, objects: &[&InputObject<'_>]) -> Vec<u8> {
     out
 }
 
+fn group_of<'o>(object: &'o InputObject<'_>) -> &'o str {
+    if object.of.group.is_empty() { "core" } else { &object.of.group }
+}
+
+fn fit_for_path(object: &InputObject<'_>) -> Result<(), InputError> {
+    let unfit = |part: &&str| part.contains(['/', '\0']) || matches!(*part, "." | "..");
+    match [group_of(object), &object.of.resource, &object.namespace, &object.name].into_iter().find(unfit) {
+        Some(part) => Err(InputError::Name(part.to_string())),
+        None => Ok(()),
+    }
+}
+
 fn digest(objects: &[&InputObject<'_>]) -> Digest {
-    let heads: Vec<String> = objects.iter().map(|o| format!("{} {}", o.of.api_version(), o.kind)).collect();
-    digest_of(objects.iter().zip(&heads).flat_map(|(object, head)| [head.as_bytes(), &object.json]))
+    digest_of(objects.iter().flat_map(|object| {
+        [object.of.group.as_bytes(), object.of.version.as_bytes(), object.kind.as_bytes(), &object.json]
+    }))
 }
 
 fn digest_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {

@@ -61,7 +61,11 @@ impl Inputs {
     pub fn fingerprint(&self) -> String {
         let mut context = Context::new(&SHA256);
         for ((of, namespace, name), object) in &self.0 {
-            context.update(format!("{of}/{}/{namespace}/{name}@{}\n", of.version, object.revision).as_bytes());
+            for part in [&of.group, &of.version, &of.resource, namespace, name] {
+                context.update(part.as_bytes());
+                context.update(b"/");
+            }
+            context.update(&object.revision.to_le_bytes());
         }
         context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }

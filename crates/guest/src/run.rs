@@ -9,7 +9,7 @@ use switchboard_gather::contract::Rules;
 use switchboard_gather::discovery::Discovery;
 use switchboard_gather::input::{Form, InputFolder};
 use switchboard_gather::mutation::{Place, read_files};
-use switchboard_sandbox::{End, Finished, INPUT, Job, OUTPUT, Sandbox};
+use switchboard_sandbox::{Begun, End, Finished, INPUT, Job, OUTPUT, Sandbox};
 
 use crate::answer::{Answer, Wanted};
 use crate::contract::last_words;
@@ -49,12 +49,14 @@ impl Runner {
     /// Why nothing can be made of the run.
     pub fn offline(&self, inputs: &Inputs, kinds: &Kinds, now: &str) -> Result<Answer, String> {
         let mut folder = self.folder.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // A sandbox is made while its input is written.
+        let begun = self.sandbox.begin(!self.program.sandbox).map_err(|error| told(&error))?;
         let written = folder.write(&inputs.objects(kinds), Some(&self.discovery)).map_err(|error| told(&error))?;
         if written.written > 0 {
             open_up(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
         }
         tracing::debug!(operator = %self.program.name, written = written.written, unchanged = written.unchanged, "input");
-        self.run(self.job("apply-configuration", now))
+        self.run(begun, self.job("apply-configuration", now))
     }
 
     /// Runs `apply-configuration-live` on the input of the offline command before it.
@@ -72,7 +74,7 @@ impl Runner {
         job.arguments.push(format!("--kubeconfig={}", switchboard_sandbox::KUBECONFIG));
         job.kubeconfig = Some(kubeconfig);
         job.egress = Some(std::sync::Arc::new(egress));
-        self.run(job)
+        self.run(self.sandbox.begin(job.unconfined).map_err(|error| told(&error))?, job)
     }
 
     fn job(&self, command: &str, now: &str) -> Job {
@@ -89,10 +91,10 @@ impl Runner {
         job
     }
 
-    fn run(&self, job: Job) -> Result<Answer, String> {
+    fn run(&self, begun: Begun, job: Job) -> Result<Answer, String> {
         let command =
             job.arguments.iter().find(|one| one.starts_with("apply-configuration")).cloned().unwrap_or_default();
-        let finished = self.sandbox.run(&job).map_err(|error| told(&error))?;
+        let finished = begun.run(&job).map_err(|error| told(&error))?;
         self.understood(&finished).map_err(|why| format!("{command} {why}"))
     }
 

@@ -39,4 +39,4 @@ mod wire;
 
 pub use job::{Bounds, End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, OutputError, PROXY, SCRATCH, Usage};
 pub use launcher::{VERB, launched};
-pub use run::{Sandbox, SandboxError};
+pub use run::{Begun, Sandbox, SandboxError};

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::direct;
@@ -102,11 +103,21 @@ impl Sandbox {
     /// - When it returns, no process of the program is left. // test: guarantees_nothing_survives_the_run
     /// - It returns: a job has a wall bound. // test: guarantees_a_run_that_never_ends_is_ended
     pub fn run(&self, job: &Job) -> Result<Finished, SandboxError> {
-        if job.unconfined { direct::run(&self.folder, job) } else { self.confined(job) }
+        self.begin(job.unconfined)?.run(job)
     }
 
-    fn confined(&self, job: &Job) -> Result<Finished, SandboxError> {
-        let (ours, theirs) = wire::line().map_err(SandboxError::Launcher)?;
+    /// Starts a launcher before its job is known: making namespaces takes as long as a small program runs, and whoever still
+    /// has an input to write can do so meanwhile. Nothing is started for a job that is not confined.
+    ///
+    /// # Errors
+    /// When the launcher cannot be started.
+    pub fn begin(&self, unconfined: bool) -> Result<Begun, SandboxError> {
+        let launched = if unconfined { None } else { Some(self.launch()?) };
+        Ok(Begun { sandbox: self.clone(), launched })
+    }
+
+    fn launch(&self) -> Result<Launched, SandboxError> {
+        let (line, theirs) = wire::line().map_err(SandboxError::Launcher)?;
         let child = Command::new(&self.launcher)
             .args([VERB, "outer"])
             .env_clear()
@@ -118,11 +129,18 @@ impl Sandbox {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(SandboxError::Launcher)?;
-        let mut launched = Launched { child };
+        let mut launched = Launched { child, line, greeted: None };
+        let (process, line) = (launched.child.id(), launched.line.try_clone().map_err(SandboxError::Launcher)?);
+        // The launcher lives as long as the thread that started it, so only the talk is another one's.
+        launched.greeted = Some(std::thread::spawn(move || greet(process, &line)));
+        Ok(launched)
+    }
+
+    fn confined(&self, mut launched: Launched, job: &Job) -> Result<Finished, SandboxError> {
         let stdout = launched.child.stdout.take().expect("stdout was asked for as a pipe");
         let stderr = launched.child.stderr.take().expect("stderr was asked for as a pipe");
         let (stdout, stderr) = (stream::head(stdout, job.bounds.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
-        let came = self.converse(&launched.child, &ours, job);
+        let came = launched.greeted().and_then(|()| self.converse(&launched.line, job));
         // What the program started has the other ends of the pipes: they close with the last of it.
         launched.end();
         let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
@@ -132,27 +150,14 @@ impl Sandbox {
         Ok(Finished { end, usage, stdout, stdout_cut, stderr, output: Output::Held(output), attempts })
     }
 
-    fn converse(&self, child: &Child, line: &OwnedFd, job: &Job) -> Result<Came, SandboxError> {
-        let root = rustix::process::geteuid().is_root();
+    fn converse(&self, line: &OwnedFd, job: &Job) -> Result<Came, SandboxError> {
+        let spec = Go::Run(Box::new(self.spec(job, is_root().then_some(NOBODY))));
+        wire::send(line, &spec, &[]).map_err(SandboxError::Launcher)?;
         let give_up = Instant::now() + job.bounds.wall + GRACE;
         let (mut output, mut proxy) = (None, None);
         loop {
-            let left = give_up.saturating_duration_since(Instant::now());
-            if !wire::readable(line, left).map_err(SandboxError::Launcher)? && left.is_zero() {
-                return Err(SandboxError::Silent);
-            }
-            let Some((told, files)) = wire::receive(line).map_err(SandboxError::Launcher)? else {
-                return Err(SandboxError::Silent);
-            };
+            let (told, files) = hear(line, give_up)?;
             match told {
-                Told::Unshared => {
-                    if root {
-                        map_users(child.id())?;
-                    }
-                    wire::send(line, &Go::Mapped, &[]).map_err(SandboxError::Launcher)?;
-                    let spec = Go::Run(Box::new(self.spec(job, root.then_some(NOBODY))));
-                    wire::send(line, &spec, &[]).map_err(SandboxError::Launcher)?;
-                }
                 Told::Ready => {
                     let mut files = files.into_iter();
                     output = files.next();
@@ -167,8 +172,7 @@ impl Sandbox {
                 Told::NoProgram { error } => {
                     return Err(SandboxError::NoProgram { program: job.program.clone(), reason: error });
                 }
-                Told::Lacks { what } => return Err(SandboxError::Lacks { what }),
-                Told::Failed { act, error } => return Err(SandboxError::Failed { act, error }),
+                other => return Err(refusal(other)),
             }
         }
     }
@@ -197,12 +201,42 @@ struct Came {
     proxy: Option<Proxy>,
 }
 
+/// A run whose job is still to be told. Dropped instead, it leaves nothing behind.
+#[derive(Debug)]
+pub struct Begun {
+    sandbox: Sandbox,
+    launched: Option<Launched>,
+}
+
+impl Begun {
+    /// Runs a job to its end, as [`Sandbox::run`]. A job that is confined after all gets its launcher now.
+    ///
+    /// # Errors
+    /// As [`Sandbox::run`].
+    pub fn run(self, job: &Job) -> Result<Finished, SandboxError> {
+        match self.launched {
+            _ if job.unconfined => direct::run(&self.sandbox.folder, job),
+            Some(launched) => self.sandbox.confined(launched, job),
+            None => self.sandbox.confined(self.sandbox.launch()?, job),
+        }
+    }
+}
+
 /// A launcher that does not outlive its run, whatever happens.
+#[derive(Debug)]
 struct Launched {
     child: Child,
+    /// What is said to it and heard of it.
+    line: OwnedFd,
+    /// Whoever brings it so far that it waits for its job.
+    greeted: Option<JoinHandle<Result<(), SandboxError>>>,
 }
 
 impl Launched {
+    fn greeted(&mut self) -> Result<(), SandboxError> {
+        self.greeted.take().map_or(Ok(()), |greeted| greeted.join().unwrap_or(Err(SandboxError::Silent)))
+    }
+
     fn end(&mut self) {
         // The inner part dies with the outer one, and with it everything in its process namespace.
         let _ = self.child.kill();
@@ -214,6 +248,42 @@ impl Drop for Launched {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Brings a launcher to where it waits for its job.
+fn greet(process: u32, line: &OwnedFd) -> Result<(), SandboxError> {
+    match hear(line, Instant::now() + GRACE)? {
+        (Told::Unshared, _) if is_root() => map_users(process)?,
+        (Told::Unshared, _) => {}
+        (other, _) => return Err(refusal(other)),
+    }
+    wire::send(line, &Go::Mapped, &[]).map_err(SandboxError::Launcher)
+}
+
+fn hear(line: &OwnedFd, give_up: Instant) -> Result<(Told, Vec<OwnedFd>), SandboxError> {
+    loop {
+        let left = give_up.saturating_duration_since(Instant::now());
+        if wire::readable(line, left).map_err(SandboxError::Launcher)? {
+            break;
+        }
+        if left.is_zero() {
+            return Err(SandboxError::Silent);
+        }
+    }
+    wire::receive(line).map_err(SandboxError::Launcher)?.ok_or(SandboxError::Silent)
+}
+
+/// What the launcher said instead of what it should have.
+fn refusal(told: Told) -> SandboxError {
+    match told {
+        Told::Lacks { what } => SandboxError::Lacks { what },
+        Told::Failed { act, error } => SandboxError::Failed { act, error },
+        _ => SandboxError::Silent,
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Root inside stays root, to read what root may and to give the rest away; the program becomes nobody.

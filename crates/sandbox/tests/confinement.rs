@@ -259,3 +259,34 @@ fn unconfined_it_is_still_ended_in_time() {
         assert!(!came["stdout"].as_str().unwrap().trim().ends_with('x'), "{came}");
     });
 }
+
+/// The processes that run that file.
+fn started_from(program: &Path) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    processes.filter(|process| fs::read_link(process.path().join("exe")).is_ok_and(|exe| exe == program)).count()
+}
+
+#[test]
+fn a_launcher_that_gets_no_job_is_not_left_behind() {
+    let stage = Stage::new(None);
+    let launcher = stage.file("sandbox").canonicalize().unwrap();
+    let sandbox = switchboard_sandbox::Sandbox::new(&stage.file("work")).unwrap().with_launcher(&launcher);
+    let begun = sandbox.begin(false).unwrap();
+    assert!(started_from(&launcher) > 0);
+    drop(begun);
+    assert_eq!(started_from(&launcher), 0);
+}
+
+#[test]
+fn a_run_begun_before_its_job_ends_as_any_other() {
+    let stage = Stage::new(None);
+    let launcher = stage.file("sandbox").canonicalize().unwrap();
+    let sandbox = switchboard_sandbox::Sandbox::new(&stage.file("work")).unwrap().with_launcher(&launcher);
+    let mut job = switchboard_sandbox::Job::new("/bin/echo");
+    job.arguments.push("heard".to_string());
+    // Even when it was thought to need no launcher.
+    for unconfined in [false, true] {
+        let finished = sandbox.begin(unconfined).unwrap().run(&job).unwrap();
+        assert_eq!((finished.end, finished.stdout), (switchboard_sandbox::End::Exited(0), b"heard\n".to_vec()));
+    }
+}
