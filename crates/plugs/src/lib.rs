@@ -12,12 +12,20 @@
 //! ```
 //!
 //! - [`model`] is what users write, [`crds`] how the API server is told of it.
-//! - [`kinds`] says where an object of a kind is served, [`authority`] what a service account may read.
+//! - [`render`] makes configurations, results and objects of it. It is pure.
+//! - [`coupling`] is the record of a coupling and what is to be done next. It is pure.
+//! - [`plug`], [`socket`] and [`deferred`] are the operators, one for each kind.
 //!
 //! It never reads a Secret that the service account of the plug or socket may not read, and never puts one into a status,
 //! an event or an error.
 
 pub mod authority;
+pub mod coupling;
 pub mod crds;
+pub mod deferred;
 pub mod kinds;
 pub mod model;
+pub mod path;
+pub mod plug;
+pub mod render;
+pub mod socket;

@@ -1,0 +1,97 @@
+//! What a plug shows of its coupling: conditions with the words that scripts know.
+
+use serde_json::{Value, json};
+
+use super::record::Record;
+use crate::model::{Meta, SOCKETS};
+
+/// Where a plug stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// It was seen.
+    Created,
+    /// There is no such socket.
+    NoSocket,
+    /// It is being coupled; what it waits for, if that is known.
+    Coupling(Option<String>),
+    /// What was coupled is being updated.
+    Updating(Option<String>),
+    /// It is coupled.
+    Coupled,
+    /// The socket does not take it: reason and message.
+    Refused(&'static str, String),
+    /// Something is wrong.
+    Failing(String),
+    /// Somebody else manages a field that it wants.
+    Conflict(String),
+}
+
+/// What the status of a plug is to be beside its conditions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// The Secret with the results, when there is one.
+    pub binding: Option<String>,
+}
+
+/// In place of what is not to be shown.
+const HIDDEN: &str = switchboard_kernel::redact::HIDDEN;
+
+/// Type, status, reason and message.
+pub type Condition = (&'static str, bool, String, String);
+
+/// The conditions for a stand.
+fn wanted(stand: &Stand) -> Vec<Condition> {
+    let one = |of_type, status, reason: &str, message: &str| (of_type, status, reason.to_string(), message.to_string());
+    let coupled = |status, reason: &str, message: &str| one("Coupled", status, reason, message);
+    let waiting =
+        |on: &Option<String>| on.iter().map(|on| one("Waiting", true, "ResultMissing", on)).collect::<Vec<_>>();
+    let failed =
+        |message: &str| vec![coupled(false, "Error", "coupling failed"), one("Failed", true, "Error", message)];
+    match stand {
+        Stand::Created => vec![coupled(false, "PlugCreated", "plug created")],
+        Stand::NoSocket => vec![coupled(false, "SocketNotCreated", "waiting for socket to be created")],
+        Stand::Coupling(on) => [vec![coupled(false, "CouplingInProcess", "coupling to socket")], waiting(on)].concat(),
+        Stand::Updating(on) => [vec![coupled(false, "UpdatingInProcess", "updating coupling")], waiting(on)].concat(),
+        Stand::Coupled => vec![coupled(true, "CouplingSucceeded", "coupling succeeded")],
+        Stand::Refused(reason, message) => vec![coupled(false, reason, message)],
+        Stand::Failing(message) => failed(message),
+        Stand::Conflict(message) => [failed(message), vec![one("Conflict", true, "FieldConflict", message)]].concat(),
+    }
+}
+
+/// Conditions as they are written. What does not change keeps its time.
+pub fn conditions(wanted: Vec<Condition>, generation: i64, before: &Value, now: &str) -> Value {
+    let one = |(of_type, status, reason, message): Condition| {
+        let status = if status { "True" } else { "False" };
+        let old = before.as_array().into_iter().flatten().find(|one| one["type"] == of_type);
+        let since = old.filter(|old| old["status"] == status).and_then(|old| old["lastTransitionTime"].as_str());
+        json!({"type": of_type, "status": status, "reason": reason, "message": message,
+            "observedGeneration": generation, "lastTransitionTime": since.unwrap_or(now)})
+    };
+    Value::Array(wanted.into_iter().map(one).collect())
+}
+
+/// The status of a plug.
+pub fn shown(stand: &Stand, record: &Record, meta: &Meta, shown: &Shown, before: &Value, now: &str) -> Value {
+    let mut status = json!({"conditions": conditions(wanted(stand), meta.generation, &before["conditions"], now)});
+    let Some(socket) = record.socket.as_ref().filter(|_| record.coupled) else { return status };
+    status["coupledSocket"] = json!({"apiVersion": SOCKETS.api_version(), "kind": SOCKETS.kind,
+        "namespace": socket.namespace, "name": socket.name, "uid": socket.uid});
+    if let Some(result) = &record.result {
+        let mut open = result.clone();
+        for (values, hidden) in [(&mut open.plug, &record.hidden.plug), (&mut open.socket, &record.hidden.socket)] {
+            for name in hidden {
+                if let Some(value) = values.get_mut(name) {
+                    *value = HIDDEN.to_string();
+                }
+            }
+        }
+        let seen = before["coupledResult"]["observedGeneration"].as_i64();
+        let generation = if *stand == Stand::Coupled { meta.generation } else { seen.unwrap_or(meta.generation) };
+        status["coupledResult"] = json!({"plug": open.plug, "socket": open.socket, "observedGeneration": generation});
+    }
+    if let Some(binding) = &shown.binding {
+        status["binding"] = json!({"name": binding});
+    }
+    status
+}

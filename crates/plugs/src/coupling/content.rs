@@ -1,0 +1,59 @@
+//! What decides whether something has changed.
+
+use ring::digest::{SHA256, digest};
+use serde::Serialize;
+use serde_json::Value;
+use switchboard_object::equality;
+
+use crate::render::{Both, Rendered, Values};
+
+/// What both sides are told of: any change of it is an update, and nothing else is.
+#[derive(Serialize)]
+pub struct Content<'a> {
+    /// The configurations.
+    pub config: &'a Both<Values>,
+    /// What users change to have an update.
+    pub epochs: (&'a str, &'a str),
+    /// What is made.
+    pub objects: Vec<(&'a str, &'a Value)>,
+    /// What a program is told beside that, where one takes part.
+    pub told: Vec<&'a Value>,
+}
+
+impl<'a> Content<'a> {
+    /// Of the objects of both sides.
+    pub fn objects(rendered: &'a [Rendered]) -> Vec<(&'a str, &'a Value)> {
+        rendered.iter().map(|one| (one.place.as_str(), &one.object)).collect()
+    }
+}
+
+/// The same for the same content; no value can be told from it.
+pub fn hash(content: &impl Serialize) -> String {
+    let text = serde_json::to_vec(content).unwrap_or_default();
+    digest(&SHA256, &text).as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether an object has all that is wanted of it, whatever else it has.
+pub fn holds(object: &Value, wanted: &Value) -> bool {
+    match (object, wanted) {
+        (Value::Object(object), Value::Object(wanted)) => {
+            wanted.iter().filter(|(_, value)| !value.is_null()).all(|(name, value)| match object.get(name) {
+                Some(found) => holds(found, value),
+                None => name == "stringData" || is_empty(value),
+            })
+        }
+        (Value::Array(object), Value::Array(wanted)) => {
+            object.len() == wanted.len() && object.iter().zip(wanted).all(|(found, value)| holds(found, value))
+        }
+        (object, wanted) => equality::equal(object, wanted),
+    }
+}
+
+/// What the server leaves out when it is written.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.values().all(is_empty),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,68 @@
+//! What is told to people as Kubernetes Events.
+
+use serde_json::{Value, json};
+use switchboard_kernel::plan::Mutation;
+use switchboard_kernel::resource::Resource;
+
+use super::content::hash;
+use super::record::Identity;
+use crate::model::{Event, GROUP, VERSION};
+use crate::render::Who;
+
+/// The kind of Events.
+const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
+/// The longest beginning of a name, so that the rest fits.
+const MAX_PREFIX: usize = 200;
+/// The longest message of an Event.
+const MAX_MESSAGE: usize = 1024;
+
+/// Something worth telling about a plug or a socket.
+#[derive(Clone, Copy, Debug)]
+pub enum Notice<'a> {
+    /// An event of the integration.
+    Came(Event),
+    /// Something a person should know.
+    Warning {
+        /// As one word.
+        reason: &'a str,
+        /// In full.
+        message: &'a str,
+    },
+}
+
+/// The Event about an object. Its name follows from `what`, so that what is told twice is one Event.
+pub fn notice(who: Who, about: &Identity, notice: Notice<'_>, what: &str, at: &str) -> Mutation {
+    let kind = match who {
+        Who::Plug => "Plug",
+        Who::Socket => "Socket",
+    };
+    let (of_type, reason, message) = match notice {
+        Notice::Came(event) => {
+            let word = event.word();
+            let capital: String = word[..1].to_uppercase() + &word[1..];
+            let message = format!("{} {}/{} {word}", who.word(), about.name, about.namespace);
+            ("Normal", format!("{kind}{capital}"), message)
+        }
+        Notice::Warning { reason, message } => {
+            let end = message.floor_char_boundary(MAX_MESSAGE);
+            ("Warning", reason.to_string(), message[..end].to_string())
+        }
+    };
+    let prefix = &about.name[..about.name.floor_char_boundary(MAX_PREFIX)];
+    let name = format!("{prefix}.{}", &hash(&json!([about.uid, reason, what]))[..16]);
+    Mutation::apply(&EVENTS, body(kind, about, &name, of_type, &reason, &message, at)).forced().regardless()
+}
+
+fn body(kind: &str, about: &Identity, name: &str, of_type: &str, reason: &str, message: &str, at: &str) -> Value {
+    json!({
+        "metadata": {"name": name, "namespace": about.namespace},
+        "involvedObject": {
+            "apiVersion": format!("{GROUP}/{VERSION}"), "kind": kind, "name": about.name, "namespace": about.namespace,
+            "uid": about.uid,
+        },
+        "type": of_type, "reason": reason, "message": message, "count": 1,
+        "firstTimestamp": at, "lastTimestamp": at,
+        "source": {"component": "integration-operator"},
+        "reportingComponent": "integration-operator", "reportingInstance": "switchboard",
+    })
+}

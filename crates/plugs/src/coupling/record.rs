@@ -1,0 +1,178 @@
+//! The record of a plug.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::{Event, Meta};
+use crate::render::{Both, Values};
+
+/// An object that cannot be confused with a later one of its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+}
+
+impl Identity {
+    /// That of an object.
+    pub fn of(meta: &Meta) -> Self {
+        Self { namespace: meta.namespace.clone(), name: meta.name.clone(), uid: meta.uid.clone() }
+    }
+}
+
+/// An object that was made, or was about to be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Made {
+    /// Its `apiVersion`.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; empty for kinds without.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The service account it was made as, in the namespace of its owner.
+    pub account: (String, String),
+    /// It goes when plug and socket are taken apart.
+    pub goes: bool,
+}
+
+impl Made {
+    /// Whether it is the same object, whoever made it.
+    pub fn is_same(&self, other: &Made) -> bool {
+        (&self.api_version, &self.kind, &self.namespace, &self.name)
+            == (&other.api_version, &other.kind, &other.namespace, &other.name)
+    }
+
+    /// As messages name it.
+    pub fn shown(&self) -> String {
+        format!("{} {}/{}", self.kind, self.namespace, self.name)
+    }
+}
+
+/// An event under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pending {
+    /// Which.
+    pub event: Event,
+    /// Its number in the life of the plug.
+    pub number: u64,
+    /// When it began, as RFC 3339: what is told of it has this time, however often it is told.
+    pub at: String,
+    /// The steps that were taken and must not be taken again.
+    #[serde(default)]
+    pub done: BTreeSet<String>,
+    /// The uids of objects that are to be gone before they are made anew, by [`Made::shown`].
+    #[serde(default)]
+    pub replaced: BTreeMap<String, String>,
+    /// What it is about, as a hash.
+    #[serde(default)]
+    pub content: String,
+}
+
+/// Plug and socket as they were when they were coupled, for templates and programs at their parting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The plug.
+    pub plug: Value,
+    /// The socket.
+    pub socket: Value,
+}
+
+/// What is known of a plug's coupling.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// The plug.
+    pub plug: Identity,
+    /// When it was first seen, as RFC 3339: the time that templates know.
+    pub since: String,
+    /// The last event's number.
+    pub events: u64,
+    /// `created` was told.
+    pub created: bool,
+    /// The socket it is coupled to, or about to be.
+    #[serde(default)]
+    pub socket: Option<Identity>,
+    /// Both sides know of each other: `coupled` has come to its end, and `decoupled` not begun.
+    #[serde(default)]
+    pub coupled: bool,
+    /// The event under way.
+    #[serde(default)]
+    pub pending: Option<Pending>,
+    /// What was last told to both sides, as a hash.
+    #[serde(default)]
+    pub content: String,
+    /// What was made for the plug alone.
+    #[serde(default)]
+    pub own: Vec<Made>,
+    /// What was made for the coupling, in the order it was made in.
+    #[serde(default)]
+    pub inventory: Both<Vec<Made>>,
+    /// Names of results that are not to be shown.
+    #[serde(default)]
+    pub hidden: Both<Vec<String>>,
+    /// How often teardown was refused something.
+    #[serde(default)]
+    pub refusals: u32,
+    /// What teardown has given up on.
+    #[serde(default)]
+    pub abandoned: BTreeSet<String>,
+    /// The configurations.
+    #[serde(skip)]
+    pub config: Both<Values>,
+    /// The results; absent until there are some.
+    #[serde(skip)]
+    pub result: Option<Both<Values>>,
+    /// The objects at the time of the last event, when their parting needs them.
+    #[serde(skip)]
+    pub snapshot: Option<Snapshot>,
+    /// Something is wrong with it at present.
+    #[serde(skip)]
+    pub failing: bool,
+    /// Whether the socket has a place for it; absent until it says so.
+    #[serde(skip)]
+    pub admitted: Option<bool>,
+}
+
+impl Record {
+    /// Of a plug that is seen for the first time.
+    pub fn new(meta: &Meta, now: &str) -> Self {
+        Self { plug: Identity::of(meta), since: now.to_string(), ..Self::default() }
+    }
+
+    /// Whether there is anything to take apart.
+    pub fn is_bound(&self) -> bool {
+        let begun = self.pending.as_ref().is_some_and(|pending| pending.event != Event::Created);
+        self.coupled || begun || !self.inventory.plug.is_empty() || !self.inventory.socket.is_empty()
+    }
+
+    /// Begins an event.
+    pub fn begin(&mut self, event: Event, now: &str, content: String) {
+        self.events += 1;
+        self.pending = Some(Pending {
+            event,
+            number: self.events,
+            at: now.to_string(),
+            done: BTreeSet::new(),
+            replaced: BTreeMap::new(),
+            content,
+        });
+    }
+
+    /// Nothing binds it to a socket any more.
+    pub fn release(&mut self) {
+        (self.socket, self.coupled, self.pending, self.result, self.snapshot) = (None, false, None, None, None);
+        (self.content, self.config, self.inventory) = (String::new(), Both::default(), Both::default());
+        (self.refusals, self.admitted, self.hidden) = (0, None, Both::default());
+        self.abandoned.clear();
+    }
+}

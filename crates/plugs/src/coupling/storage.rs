@@ -1,0 +1,138 @@
+//! A record as a Secret.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::digest::{SHA256, digest};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use switchboard_kernel::resource::Resource;
+
+use super::record::Record;
+use crate::model::{FINALIZER, GROUP, VERSION};
+
+/// The kind of records.
+pub const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+/// The type of Secrets that are records.
+pub const RECORD_TYPE: &str = "integration.rock8s.com/coupling";
+/// On a record: the uid of its plug.
+pub const PLUG_UID_LABEL: &str = "integration.rock8s.com/plug-uid";
+/// On a record: the uid of the socket it wants, or is coupled to.
+pub const SOCKET_LABEL: &str = "integration.rock8s.com/socket-uid";
+/// On a record: it is coupled.
+pub const COUPLED_LABEL: &str = "integration.rock8s.com/coupled";
+/// On a record: something is wrong with it.
+pub const FAILING_LABEL: &str = "integration.rock8s.com/failing";
+/// On a record, set by the socket: there is a place for it.
+pub const ADMITTED_LABEL: &str = "integration.rock8s.com/admitted";
+/// On a record: the name of its plug, which may be too long for a label.
+pub const PLUG_ANNOTATION: &str = "integration.rock8s.com/plug";
+
+/// The longest name of an object.
+const MAX_NAME: usize = 253;
+const PREFIX: &str = "coupling.";
+
+/// A Secret that is no record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StorageError {
+    /// Somebody else's.
+    #[error("the Secret {0} is in the way: it is not of type {RECORD_TYPE}; remove or rename it")]
+    Foreign(String),
+    /// It was changed by somebody.
+    #[error("the record {0} cannot be read: its key `{1}` was changed")]
+    Broken(String, &'static str),
+}
+
+/// The name of a plug's record.
+pub fn record_name(plug: &str) -> String {
+    if plug.len() + PREFIX.len() <= MAX_NAME {
+        return format!("{PREFIX}{plug}");
+    }
+    let hash = digest(&SHA256, plug.as_bytes());
+    let tail: String = hash.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let room = MAX_NAME - PREFIX.len() - tail.len() - 1;
+    format!("{PREFIX}{}-{tail}", plug[..plug.floor_char_boundary(room)].trim_end_matches(['-', '.']))
+}
+
+/// The record in a Secret.
+///
+/// # Errors
+/// [`StorageError`] when it is somebody else's, or was changed.
+pub fn load(secret: &Value) -> Result<Record, StorageError> {
+    let name = secret["metadata"]["name"].as_str().unwrap_or_default().to_string();
+    if secret["type"] != RECORD_TYPE {
+        return Err(StorageError::Foreign(name));
+    }
+    let broken = |key: &'static str| StorageError::Broken(name.clone(), key);
+    let label = |label: &str| secret["metadata"]["labels"][label] == "true";
+    let mut record: Record = part(secret, "record").ok_or_else(|| broken("record"))?;
+    record.config = part(secret, "config").unwrap_or_default();
+    record.result = part(secret, "result");
+    record.snapshot = part(secret, "snapshot");
+    record.failing = label(FAILING_LABEL);
+    record.admitted = secret["metadata"]["labels"][ADMITTED_LABEL].as_str().map(|place| place == "true");
+    Ok(record)
+}
+
+fn part<T: DeserializeOwned>(secret: &Value, key: &str) -> Option<T> {
+    let bytes = STANDARD.decode(secret["data"][key].as_str()?).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// The Secret of a record, made from what is there.
+pub fn stored(record: &Record, before: Option<&Value>) -> Value {
+    let mut secret = before.cloned().unwrap_or_else(|| fresh(record));
+    let labels = &mut secret["metadata"]["labels"];
+    if !labels.is_object() {
+        *labels = json!({});
+    }
+    let socket = record.socket.as_ref().map(|socket| socket.uid.as_str());
+    let truth = |is: bool| is.then_some("true");
+    let wanted = [
+        (PLUG_UID_LABEL, Some(record.plug.uid.as_str())),
+        (SOCKET_LABEL, socket),
+        (COUPLED_LABEL, truth(record.coupled)),
+        (FAILING_LABEL, truth(record.failing)),
+        (ADMITTED_LABEL, record.admitted.map(|place| if place { "true" } else { "false" })),
+    ];
+    if let Some(labels) = labels.as_object_mut() {
+        for (name, value) in wanted {
+            match value {
+                Some(value) => drop(labels.insert(name.to_string(), value.into())),
+                None => drop(labels.remove(name)),
+            }
+        }
+    }
+    secret["metadata"]["annotations"][PLUG_ANNOTATION] = record.plug.name.as_str().into();
+    let mut data = json!({"record": encoded(record), "config": encoded(&record.config)});
+    if let Some(result) = &record.result {
+        data["result"] = encoded(result);
+    }
+    if let Some(snapshot) = &record.snapshot {
+        data["snapshot"] = encoded(snapshot);
+    }
+    secret["data"] = data;
+    secret
+}
+
+fn encoded(part: &impl Serialize) -> Value {
+    // The parts are maps with text keys, which always are JSON.
+    STANDARD.encode(serde_json::to_vec(part).unwrap_or_default()).into()
+}
+
+fn fresh(record: &Record) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": RECORD_TYPE,
+        "metadata": {
+            "name": record_name(&record.plug.name),
+            "namespace": record.plug.namespace,
+            // It outlives the deletion of its namespace until what it tells of was taken apart.
+            "finalizers": [FINALIZER],
+            "ownerReferences": [{
+                "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "Plug", "name": record.plug.name, "uid": record.plug.uid,
+            }],
+        },
+    })
+}

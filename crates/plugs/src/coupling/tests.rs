@@ -1,0 +1,118 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model::{Event, Meta};
+use crate::render::{Both, Values, Who};
+
+fn meta() -> Meta {
+    Meta { name: "web".into(), namespace: "shop".into(), uid: "p1".into(), generation: 3, ..Meta::default() }
+}
+
+fn record() -> Record {
+    let mut record = Record::new(&meta(), "2026-01-01T00:00:00Z");
+    record.socket = Some(Identity { namespace: "data".into(), name: "db".into(), uid: "s1".into() });
+    record.config.plug = Values::from([("password".into(), "hunter2".into())]);
+    record.result = Some(Both {
+        plug: Values::from([("a".into(), "1".into()), ("key".into(), "hunter2".into())]),
+        socket: Values::new(),
+    });
+    record.hidden.plug = vec!["key".into()];
+    record.coupled = true;
+    record.begin(Event::Updated, "2026-01-01T00:00:01Z", "c".into());
+    record
+}
+
+#[test]
+fn a_record_reads_back_and_keeps_what_others_wrote_beside_it() {
+    let fresh = stored(&record(), None);
+    assert_eq!(load(&fresh).unwrap(), record());
+    assert_eq!(fresh["metadata"]["labels"][SOCKET_LABEL], "s1");
+    let mut marked = fresh.clone();
+    marked["metadata"]["labels"][ADMITTED_LABEL] = "true".into();
+    marked["metadata"]["labels"]["else"] = "kept".into();
+    let mut admitted = load(&marked).unwrap();
+    assert_eq!(admitted.admitted, Some(true));
+    assert_eq!(stored(&admitted, Some(&marked)), marked, "nothing changed, nothing to write");
+    admitted.release();
+    let free = stored(&admitted, Some(&marked));
+    let labels: Vec<&String> = free["metadata"]["labels"].as_object().unwrap().keys().collect();
+    assert_eq!(labels, ["else", PLUG_UID_LABEL]);
+}
+
+#[test]
+fn a_secret_that_is_no_record_is_told_apart() {
+    let foreign = json!({"metadata": {"name": "coupling.web"}, "type": "Opaque"});
+    assert_eq!(load(&foreign), Err(StorageError::Foreign("coupling.web".into())));
+    let mut broken = stored(&record(), None);
+    broken["data"]["record"] = "e30=".into();
+    assert!(matches!(load(&broken), Err(StorageError::Broken(..))));
+}
+
+#[test]
+fn names_of_records_fit() {
+    assert_eq!(record_name("web"), "coupling.web");
+    let (one, other) = (record_name(&"a".repeat(253)), record_name(&format!("{}b", "a".repeat(252))));
+    assert!(one.len() <= 253 && one != other, "{one}");
+}
+
+#[test]
+fn a_status_has_the_words_that_scripts_know_and_no_secret() {
+    let before =
+        json!({"conditions": [{"type": "Coupled", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"}]});
+    let now = "2026-01-01T00:00:02Z";
+    let status = shown(&Stand::Coupled, &record(), &meta(), &Shown::default(), &before, now);
+    let wanted = json!({
+        "conditions": [{"type": "Coupled", "status": "True", "reason": "CouplingSucceeded", "message": "coupling succeeded",
+            "observedGeneration": 3, "lastTransitionTime": "2025-01-01T00:00:00Z"}],
+        "coupledSocket": {"apiVersion": "integration.rock8s.com/v1beta1", "kind": "Socket", "name": "db", "namespace": "data", "uid": "s1"},
+        "coupledResult": {"plug": {"a": "1", "key": "<hidden>"}, "socket": {}, "observedGeneration": 3},
+    });
+    assert_eq!(status, wanted);
+    let told = |stand: Stand| -> Vec<String> {
+        let status = shown(&stand, &Record::default(), &meta(), &Shown::default(), &Value::Null, now);
+        let word = |one: &Value| {
+            ["type", "status", "reason", "message"].map(|field| one[field].as_str().unwrap().to_string()).join(" ")
+        };
+        status["conditions"].as_array().unwrap().iter().map(word).collect()
+    };
+    assert_eq!(told(Stand::NoSocket), ["Coupled False SocketNotCreated waiting for socket to be created"]);
+    assert_eq!(told(Stand::Created), ["Coupled False PlugCreated plug created"]);
+    assert_eq!(told(Stand::Coupling(None)), ["Coupled False CouplingInProcess coupling to socket"]);
+    assert_eq!(told(Stand::Updating(None)), ["Coupled False UpdatingInProcess updating coupling"]);
+    assert_eq!(told(Stand::Failing("why".into())), ["Coupled False Error coupling failed", "Failed True Error why"]);
+    let conflict = told(Stand::Conflict("x".into()));
+    assert_eq!(conflict[2], "Conflict True FieldConflict x");
+}
+
+#[test]
+fn an_object_holds_what_is_wanted_whatever_the_server_adds() {
+    let live = json!({"data": {"a": "1", "b": "2"}, "metadata": {"name": "x", "uid": "u"}, "list": [{"n": 1, "d": 2}]});
+    for wanted in [
+        json!({"data": {"a": "1"}}),
+        json!({"list": [{"n": 1}]}),
+        json!({"metadata": {"labels": {}}}),
+        json!({"spec": null}),
+    ] {
+        assert!(holds(&live, &wanted), "{wanted}");
+    }
+    for wanted in [json!({"data": {"a": "2"}}), json!({"data": {"c": "1"}}), json!({"list": []})] {
+        assert!(!holds(&live, &wanted), "{wanted}");
+    }
+}
+
+#[test]
+fn what_is_told_twice_is_one_event() {
+    let about = record().plug;
+    let tell = |event, what: &str, at: &str| notice(Who::Plug, &about, Notice::Came(event), what, at);
+    let (one, again, other) =
+        (tell(Event::Coupled, "1", "t1"), tell(Event::Coupled, "1", "t2"), tell(Event::Coupled, "2", "t1"));
+    assert_eq!((&one.name, &one.namespace), (&again.name, &"shop".to_string()));
+    assert_ne!(one.name, other.name);
+    let switchboard_kernel::plan::Act::Apply { body, .. } = one.act else { panic!("an apply") };
+    assert_eq!(
+        (body["reason"].as_str(), body["message"].as_str()),
+        (Some("PlugCoupled"), Some("plug web/shop coupled"))
+    );
+}

@@ -1,0 +1,49 @@
+//! Patterns of names and of `%`: `*` is any text, `?` any one character, `\` takes the next one literally.
+
+/// Whether a text matches.
+pub(super) fn matches(text: &str, pattern: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let Some(terms) = terms(pattern) else { return false };
+    let (mut t, mut p) = (0, 0);
+    // Where to go on after the last star: one character further into the text each time.
+    let mut retry: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match terms.get(p) {
+            Some(Term::Any) => {
+                retry = Some((p + 1, t));
+                p += 1;
+            }
+            Some(Term::One) => (t, p) = (t + 1, p + 1),
+            Some(Term::Literal(c)) if *c == text[t] => (t, p) = (t + 1, p + 1),
+            _ => match retry {
+                Some((after, from)) => {
+                    retry = Some((after, from + 1));
+                    (t, p) = (from + 1, after);
+                }
+                None => return false,
+            },
+        }
+    }
+    terms[p..].iter().all(|term| matches!(term, Term::Any))
+}
+
+enum Term {
+    Any,
+    One,
+    Literal(char),
+}
+
+/// Nothing when it ends in a `\`: then it matches nothing.
+fn terms(pattern: &str) -> Option<Vec<Term>> {
+    let mut terms = Vec::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        terms.push(match c {
+            '*' => Term::Any,
+            '?' => Term::One,
+            '\\' => Term::Literal(chars.next()?),
+            other => Term::Literal(other),
+        });
+    }
+    Some(terms)
+}

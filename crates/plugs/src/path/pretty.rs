@@ -1,0 +1,121 @@
+//! JSON on several lines, as `@pretty` lays it out: lists that fit stand on one.
+
+use super::node::Node;
+
+/// How it is laid out.
+pub(super) struct Options {
+    /// The longest line that a list may stand on; not above 0 for lists on several lines always.
+    pub width: i64,
+    pub prefix: String,
+    pub indent: String,
+    pub sort_keys: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { width: 80, prefix: String::new(), indent: "  ".to_string(), sort_keys: false }
+    }
+}
+
+/// The value with its layout.
+pub(super) fn laid(node: &Node, options: &Options) -> Node {
+    let plain = node.plain();
+    let mut page = Page { out: options.prefix.clone(), line_at: 0, options };
+    page.any(plain, 0);
+    page.out.push('\n');
+    match plain {
+        Node::Array(_) | Node::Object(_) => Node::Laid(page.out, Box::new(plain.clone())),
+        // Layout around a text or a number is no part of it.
+        other => other.clone(),
+    }
+}
+
+struct Page<'a> {
+    out: String,
+    /// Where the line begins that is being written.
+    line_at: usize,
+    options: &'a Options,
+}
+
+impl Page<'_> {
+    fn any(&mut self, node: &Node, depth: usize) {
+        match node.plain() {
+            Node::Array(items) => self.list(items, depth),
+            Node::Object(fields) => self.map(fields, depth),
+            other => self.out.push_str(&other.json()),
+        }
+    }
+
+    fn list(&mut self, items: &[Node], depth: usize) {
+        let room = self.options.width - (self.out.len() - self.line_at) as i64;
+        if self.options.width > 0
+            && room > 3
+            && let Some(line) = one_line(items)
+            && line.len() as i64 <= room
+        {
+            self.out.push_str(&line);
+            return;
+        }
+        self.out.push('[');
+        for (index, item) in items.iter().enumerate() {
+            self.new_line(index > 0, depth + 1);
+            self.any(item, depth + 1);
+        }
+        self.close(']', !items.is_empty(), depth);
+    }
+
+    fn map(&mut self, fields: &[(String, Node)], depth: usize) {
+        let mut order: Vec<&(String, Node)> = fields.iter().collect();
+        if self.options.sort_keys {
+            order.sort_by(|a, b| a.0.cmp(&b.0));
+        }
+        self.out.push('{');
+        for (index, (name, node)) in order.into_iter().enumerate() {
+            self.new_line(index > 0, depth + 1);
+            self.out.push_str(&Node::String(name.clone()).json());
+            self.out.push_str(": ");
+            self.any(node, depth + 1);
+        }
+        self.close('}', !fields.is_empty(), depth);
+    }
+
+    fn new_line(&mut self, behind_another: bool, depth: usize) {
+        if behind_another {
+            self.out.push(',');
+        }
+        self.line_at = self.out.len();
+        self.out.push('\n');
+        self.tabs(depth);
+    }
+
+    fn close(&mut self, bracket: char, filled: bool, depth: usize) {
+        if filled {
+            self.line_at = self.out.len();
+            self.out.push('\n');
+            self.tabs(depth);
+        }
+        self.out.push(bracket);
+    }
+
+    fn tabs(&mut self, depth: usize) {
+        self.out.push_str(&self.options.prefix);
+        (0..depth).for_each(|_| self.out.push_str(&self.options.indent));
+    }
+}
+
+/// A list on one line; nothing when a map is in it.
+fn one_line(items: &[Node]) -> Option<String> {
+    let mut out = "[".to_string();
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        match item.plain() {
+            Node::Object(_) => return None,
+            Node::Array(items) => out.push_str(&one_line(items)?),
+            other => out.push_str(&other.json()),
+        }
+    }
+    out.push(']');
+    Some(out)
+}

@@ -1,0 +1,110 @@
+//! The operator of plugs: one unit for each, from its first sight until what it made was taken apart.
+//!
+//! ```text
+//!            ┌────────────── socket goes, changes, withdraws ──────────────┐
+//!            ▼                                                              │
+//!  created ─▶ waiting ─▶ coupled: plug, socket ─▶ results ─▶ steady ─▶ decoupled: plug, socket
+//!                                       ▲                     │                │
+//!                                       └──── updated ◀── content changed      └─▶ deleted
+//! ```
+//!
+//! # Guarantees
+//! - Every event tells the plug's side before the socket's. // test: guarantees_the_plug_is_told_first
+//! - An event whose steps were all taken is not told again, whatever restarts. // test: guarantees_a_restart_tells_nothing
+//! - Nothing is made that the record does not know of before. // test: guarantees_what_is_made_was_recorded
+
+mod couple;
+mod deletion;
+mod halt;
+mod objects;
+mod part;
+mod reading;
+mod work;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+use switchboard_kernel::operator::{Declaration, Declared, Operator, Outward, Reaching, Stop, Unit, Units};
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::Plan;
+use switchboard_kernel::resource::Selection;
+use switchboard_kernel::view::{Outside, View};
+
+use crate::coupling::{SECRETS, load, record_name};
+use crate::model::{Meta, PLUGS, Plug};
+
+use work::Work;
+pub(crate) use work::now;
+
+/// How the operators of this crate behave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// A socket that does not say who may use it is closed to other namespaces.
+    pub strict: bool,
+}
+
+/// The operator of plugs.
+pub struct Plugs {
+    options: Options,
+}
+
+impl Plugs {
+    /// With these options.
+    pub fn new(options: Options) -> Self {
+        Self { options }
+    }
+
+    /// As the kernel hosts it.
+    pub fn operator(options: Options) -> Arc<dyn Operator> {
+        Arc::new(Reaching(Self::new(options)))
+    }
+}
+
+impl Outward for Plugs {
+    fn name(&self) -> &str {
+        "plugs"
+    }
+
+    fn declaration(&self) -> Declaration {
+        Declaration {
+            inputs: BTreeSet::from([Declared::every_kind()]),
+            outputs: BTreeSet::from([Declared::every_kind()]),
+            service_account: None,
+            units: Units::Each { place: Place::Configuration, resource: PLUGS, selection: Selection::all() },
+        }
+    }
+
+    fn reach(&self, _request: &Value) -> Result<Value, String> {
+        Err("no apparatus is known".to_string())
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let (namespace, name) = (unit.namespace(), unit.name());
+        let object = view.get(&PLUGS, namespace, name)?.map(|object| object.value());
+        let secret = view.get(&SECRETS, namespace, &record_name(name))?.map(|secret| secret.value());
+        let Some(object) = object else {
+            let Some(secret) = secret else { return Ok(Plan::nothing()) };
+            // Somebody took the finalizer away: what was recorded is taken apart all the same.
+            return match load(&secret) {
+                Ok(record) => Work::orphaned(self.options, view, outside, record, secret).bury(),
+                Err(_) => Ok(Plan::nothing()),
+            };
+        };
+        let meta = Meta::of(&object);
+        if meta.deleting && !meta.kept {
+            return Ok(Plan::nothing());
+        }
+        let work = match Work::begin(self.options, view, outside, object.clone(), &meta, secret) {
+            Ok(work) => work,
+            Err(error) => return Ok(Work::unreadable(view, object, &meta, &error.to_string())),
+        };
+        if meta.deleting {
+            return work.bury();
+        }
+        match Plug::read(&object) {
+            Ok(plug) => work.live(&plug),
+            Err(error) => work.wrong(&error.to_string()),
+        }
+    }
+}

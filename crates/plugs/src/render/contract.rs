@@ -1,0 +1,71 @@
+//! The interface: what each side must bring, and what it may.
+
+use std::collections::BTreeMap;
+
+use super::{Pair, Trouble, Values, Who};
+use crate::model::{Interface, Property};
+
+/// Whether plug and socket speak of the same interface, where both say which.
+///
+/// # Errors
+/// What the plug wants and the socket offers.
+pub fn check_interface(pair: Pair<'_>) -> Result<(), String> {
+    let offered = pair.socket.interface.as_ref().and_then(|interface| interface.name.as_ref());
+    let Some(wanted) = &pair.plug.interface else { return Ok(()) };
+    let Some(offered) = offered else {
+        return Err(format!("plug wants the interface {wanted}, and the socket does not say which it has"));
+    };
+    let same_version = |version: &String| offered.version.as_ref().is_none_or(|other| other == version);
+    if offered.name == wanted.name && wanted.version.as_ref().is_none_or(same_version) {
+        return Ok(());
+    }
+    Err(format!("plug wants the interface {wanted}, and the socket has {offered}"))
+}
+
+fn properties<'a>(interface: Option<&'a Interface>, who: Who, what: &str) -> Option<&'a BTreeMap<String, Property>> {
+    let schemas = interface.map(|interface| if what == "config" { &interface.config } else { &interface.result })?;
+    match who {
+        Who::Plug => schemas.plug.as_ref(),
+        Who::Socket => schemas.socket.as_ref(),
+    }
+}
+
+/// What the interface lets through of a side's `config` or `result`: declared values, defaults for those not given. A side
+/// for which nothing is declared passes whole. An empty text is as good as none, for all four alike.
+///
+/// # Errors
+/// [`Trouble`] when a required value is missing, or one is not as declared. The value itself is never told.
+pub fn checked(
+    interface: Option<&Interface>,
+    who: Who,
+    what: &'static str,
+    mut values: Values,
+) -> Result<Values, Trouble> {
+    let Some(declared) = properties(interface, who, what) else { return Ok(values) };
+    let mut passed = Values::new();
+    for (name, property) in declared {
+        let named = || format!("{} {what} property '{name}'", who.word());
+        let given = values.remove(name);
+        let text = match (given.filter(|text| !text.is_empty()), &property.default) {
+            (Some(text), _) => text,
+            // A result may come later: whatever makes it wakes the plug.
+            (None, _) if property.required && what == "result" => {
+                return Err(Trouble::Missing(format!("{} is required", named())));
+            }
+            (None, _) if property.required => return Err(Trouble::Wrong(format!("{} is required", named()))),
+            (None, Some(default)) => default.clone(),
+            (None, None) => continue,
+        };
+        if let Some(problem) = property.problem_of(&text) {
+            return Err(Trouble::Wrong(format!("{} {problem}", named())));
+        }
+        passed.insert(name.clone(), text);
+    }
+    Ok(passed)
+}
+
+/// The names that the interface marks as secret.
+pub fn secret_names(interface: Option<&Interface>, who: Who, what: &'static str) -> Vec<String> {
+    let declared = properties(interface, who, what).into_iter().flatten();
+    declared.filter(|(_, property)| property.secret).map(|(name, _)| name.clone()).collect()
+}

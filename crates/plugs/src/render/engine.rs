@@ -1,0 +1,118 @@
+//! One template at a time: hermetic, with `{%` and `%}`, and strict about what is missing.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value as Json};
+use switchboard_template::sprig::Ambient;
+use switchboard_template::{Error, Limits, MissingKey, Options, Set, Value};
+
+use super::functions::functions;
+
+/// A template that could not be rendered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct RenderError {
+    /// Where the template is written, such as `spec.configTemplate.host`.
+    pub place: String,
+    /// What is wrong, in the words of Go.
+    pub problem: String,
+}
+
+/// How much a template may do: a configuration is a few words, an object a few pages.
+const LIMITS: Limits = Limits { output_bytes: 1 << 20, depth: 100, steps: 5_000_000 };
+/// How deep trees may nest.
+const MAX_DEPTH: usize = 64;
+
+/// Renders with one moment and one seed, so that the same input gives the same output.
+#[derive(Clone)]
+pub struct Engine {
+    now: Timestamp,
+    seed: String,
+}
+
+impl Engine {
+    /// What templates know of the world: a time that does not move while the coupling lasts, and a seed of its own.
+    pub fn new(now: Timestamp, seed: impl Into<String>) -> Self {
+        Self { now, seed: seed.into() }
+    }
+
+    /// The text that a template gives.
+    ///
+    /// # Errors
+    /// [`RenderError`] when it is no template, or something it needs is missing.
+    pub fn text(&self, place: &str, template: &str, root: &Value) -> Result<String, RenderError> {
+        if !template.contains("{%") {
+            return Ok(template.to_string());
+        }
+        let wrong = |error: &Error| RenderError { place: place.to_string(), problem: words(error) };
+        let mut set = Set::new(place, functions());
+        set.set_delimiters("{%", "%}");
+        set.parse_new(place, with_end(template)).map_err(|error| wrong(&error))?;
+        // A seed for each template: what one gives does not depend on which others were rendered before it.
+        let ambient = Ambient::fixed(self.now, format!("{}\n{place}", self.seed).as_bytes());
+        let hosts: [&dyn Any; 1] = [&ambient];
+        let options = Options { missing_key: MissingKey::Strict, limits: LIMITS, hosts: &hosts };
+        let bytes = Arc::new(set).render(place, root, &options).map_err(|error| wrong(&error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A tree whose texts and keys were rendered one by one: a value can become another text, and never structure.
+    ///
+    /// # Errors
+    /// As [`Engine::text`]; the place names the leaf.
+    pub fn tree(&self, place: &str, tree: &Json, root: &Value) -> Result<Json, RenderError> {
+        self.leaf(place, tree, root, 0)
+    }
+
+    fn leaf(&self, place: &str, tree: &Json, root: &Value, depth: usize) -> Result<Json, RenderError> {
+        if depth > MAX_DEPTH {
+            return Err(RenderError { place: place.to_string(), problem: format!("nests deeper than {MAX_DEPTH}") });
+        }
+        Ok(match tree {
+            Json::String(text) => Json::String(self.text(place, text, root)?),
+            Json::Array(items) => {
+                let item = |(number, item)| self.leaf(&format!("{place}[{number}]"), item, root, depth + 1);
+                Json::Array(items.iter().enumerate().map(item).collect::<Result<_, _>>()?)
+            }
+            Json::Object(fields) => {
+                let mut rendered = Map::new();
+                for (key, value) in fields {
+                    let place = format!("{place}.{key}");
+                    rendered.insert(self.text(&place, key, root)?, self.leaf(&place, value, root, depth + 1)?);
+                }
+                Json::Object(rendered)
+            }
+            other => other.clone(),
+        })
+    }
+}
+
+/// What went wrong and where in the template, without the frame Go puts around it: the place is known.
+fn words(error: &Error) -> String {
+    match error.spot() {
+        Some(spot) if !spot.node.is_empty() => {
+            let node = spot.node.trim_start_matches("{{").trim_end_matches("}}");
+            format!("{} in {{% {node} %}}", spot.problem)
+        }
+        Some(spot) => spot.problem.clone(),
+        None => error.to_string(),
+    }
+}
+
+/// The seed's `endif` is Go's `end`.
+fn with_end(template: &str) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(start) = rest.find("{%") {
+        let Some(length) = rest[start..].find("%}") else { break };
+        let (before, action) = (&rest[..start], &rest[start..start + length + 2]);
+        let bare = action.trim_start_matches("{%").trim_end_matches("%}").trim_matches('-').trim();
+        out.push_str(before);
+        out.push_str(&if bare == "endif" { action.replace("endif", "end") } else { action.to_string() });
+        rest = &rest[start + length + 2..];
+    }
+    out.push_str(rest);
+    out
+}

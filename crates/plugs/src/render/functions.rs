@@ -1,0 +1,49 @@
+//! What templates may call: sprig as the existing operator had it, with what version 3 added, and without the world.
+
+use std::sync::{Arc, LazyLock};
+
+use switchboard_object::yaml;
+use switchboard_template::sprig::Sprig;
+use switchboard_template::{Error, Functions, Numbers, Signature, Type, Value};
+
+/// They would tell a template of the process and the network it is rendered in.
+const OF_THE_WORLD: [&str; 3] = ["env", "expandenv", "getHostByName"];
+
+const TEXT_OF_ANY: Signature = Signature::new(&[Type::ANY], Type::STRING);
+const ANY_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::ANY);
+const ANY_OF_TEXT_AND_ANY: Signature = Signature::new(&[Type::STRING, Type::ANY], Type::ANY);
+
+/// The functions of all templates.
+pub(super) fn functions() -> Arc<Functions> {
+    static TABLE: LazyLock<Arc<Functions>> = LazyLock::new(|| Arc::new(table()));
+    TABLE.clone()
+}
+
+fn table() -> Functions {
+    // Version 3 for what version 2 does not have; where both have a function, templates were written for version 2.
+    let (mut table, newer) = (Sprig::V2.functions(), Sprig::V3.functions());
+    for name in newer.names() {
+        if let Some(function) = newer.get(name).filter(|_| !table.contains(name)) {
+            table.insert(name, function.clone());
+        }
+    }
+    OF_THE_WORLD.iter().for_each(|name| table.remove(name));
+    table.add("toYaml", TEXT_OF_ANY, |_, arguments| {
+        Ok(Value::string(yaml::to_string(&arguments[0].to_json()).trim_end_matches('\n')))
+    });
+    table.add("fromYaml", ANY_OF_TEXT, |_, arguments| {
+        let text = arguments[0].as_str().map(|text| text.to_text().into_owned()).unwrap_or_default();
+        let read = yaml::read(&text).map_err(|error| Error::call(format!("line {}: {}", error.line, error.problem)))?;
+        Ok(Value::from_json(&read.value, Numbers::Float))
+    });
+    table.add("required", ANY_OF_TEXT_AND_ANY, |_, arguments| match &arguments[1] {
+        Value::Nil => Err(told(&arguments[0])),
+        Value::String(text) if text.is_empty() => Err(told(&arguments[0])),
+        value => Ok(value.clone()),
+    });
+    table
+}
+
+fn told(words: &Value) -> Error {
+    Error::call(words.as_str().map(|text| text.to_text().into_owned()).unwrap_or_default())
+}

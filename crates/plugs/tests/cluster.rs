@@ -1,0 +1,7 @@
+//! The operators at work on the embedded cluster.
+#![allow(clippy::unwrap_used)]
+
+#[path = "cluster/conformance.rs"]
+mod conformance;
+#[path = "cluster/stage.rs"]
+mod stage;
