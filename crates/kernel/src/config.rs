@@ -11,6 +11,7 @@
 
 mod changes;
 mod duration;
+mod integrations;
 mod process;
 mod read;
 mod report;
@@ -20,6 +21,7 @@ mod tree;
 mod value;
 
 pub use changes::Changes;
+pub use integrations::{INTEGRATIONS_INTERVAL, IntegrationsConfig, IntegrationsSource};
 pub use report::{ConfigError, ConfigErrors, MAX_ERRORS};
 pub use tree::{MAX_BYTES, MAX_DEPTH};
 
@@ -56,6 +58,8 @@ pub struct Config {
     pub listen: Option<SocketAddr>,
     /// The operators that are hosted.
     pub operators: BTreeMap<OperatorName, OperatorConfig>,
+    /// The integrations manager, if it is hosted.
+    pub integrations: Option<IntegrationsConfig>,
 }
 
 /// How a cluster is reached. With neither, it is the ambient kubeconfig's current context, or the embedded cluster.
@@ -178,6 +182,7 @@ impl Default for Config {
             journal: JournalConfig::default(),
             listen: None,
             operators: BTreeMap::new(),
+            integrations: None,
         }
     }
 }

@@ -104,6 +104,7 @@ pub fn run_once(operator: &dyn Operator, given: MustGather, how: &Once) -> Resul
 fn units(units: &Units, view: &View) -> Vec<Unit> {
     match units {
         Units::Whole => vec![Unit::Whole],
+        Units::Given(units) => units.iter().cloned().collect(),
         Units::Each { place, resource, selection } => {
             // What cannot be listed has no units: the directory answers every list.
             let found = view.at(*place).list(resource, selection).unwrap_or_default();

@@ -58,6 +58,8 @@ struct Hosted {
     operator: Arc<dyn Operator>,
     declaration: Arc<Declaration>,
     inputs: Arc<BTreeSet<crate::operator::Declared>>,
+    /// Which real clusters its places are.
+    topology: Arc<Topology>,
     account: Account,
     limits: Limits,
 }
@@ -76,6 +78,8 @@ pub struct Core {
     scheduler: Scheduler,
     arbiter: Arbiter,
     rosters: Rosters,
+    /// The units of operators whose shells name them.
+    given: BTreeMap<OperatorName, BTreeSet<Unit>>,
     echoes: Echoes,
     standings: Standings,
     /// Kinds that are watched, or will be with the next orders; with the moment from which nobody reads them.
@@ -108,6 +112,7 @@ impl Core {
             scheduler: Scheduler::new(seed, global),
             arbiter: Arbiter::default(),
             rosters: Rosters::default(),
+            given: BTreeMap::new(),
             echoes: Echoes::default(),
             standings: Standings::default(),
             watched: BTreeMap::new(),
@@ -128,6 +133,8 @@ impl Core {
     pub fn add(&mut self, now: Moment, operator: Arc<dyn Operator>, limits: Limits) {
         let name = OperatorName::new(operator.name());
         let declaration = operator.declaration();
+        let topology =
+            operator.home().map_or_else(|| self.topology.clone(), |home| Arc::new(Topology::standalone(&home)));
         self.scheduler.set_operator(now, &name, limits.clone());
         match &declaration.units {
             Units::Whole => {
@@ -135,18 +142,38 @@ impl Core {
                 self.wake(now, &unit, Cause::Started);
             }
             Units::Each { place, resource, selection } => {
-                let table = self.topology.table(*place, resource);
-                self.rosters.add(&name, &table, World { topology: self.topology.clone(), place: *place }, selection);
+                let table = topology.table(*place, resource);
+                self.rosters.add(&name, &table, World { topology: topology.clone(), place: *place }, selection);
                 self.want(&table);
                 for unit in self.rosters.present(&name, &table, &self.cache.snapshot()) {
                     self.wake(now, &unit, Cause::Started);
                 }
             }
+            Units::Given(units) => {
+                for unit in units {
+                    let unit = UnitId { operator: name.clone(), unit: unit.clone() };
+                    self.wake(now, &unit, Cause::Started);
+                }
+                self.given.insert(name.clone(), units.clone());
+            }
         }
         let inputs = Arc::new(declaration.readable());
-        let hosted =
-            Hosted { operator, declaration: Arc::new(declaration), inputs, account: Account::default(), limits };
+        let declaration = Arc::new(declaration);
+        let hosted = Hosted { operator, declaration, inputs, topology, account: Account::default(), limits };
         self.operators.insert(name, hosted);
+    }
+
+    /// Names the units of an operator whose shell does so, and wakes those for which something changed outside, those that
+    /// are new and those that are gone. False when there is no such operator.
+    pub fn set_units(&mut self, now: Moment, operator: &OperatorName, units: BTreeSet<Unit>, changed: &[Unit]) -> bool {
+        let Some(known) = self.given.get_mut(operator) else { return false };
+        let before = std::mem::replace(known, units.clone());
+        let woken: BTreeSet<&Unit> = before.symmetric_difference(&units).chain(changed).collect();
+        for unit in woken {
+            let unit = UnitId { operator: operator.clone(), unit: unit.clone() };
+            self.wake(now, &unit, Cause::Outside);
+        }
+        true
     }
 
     /// Changes an operator's limits while it runs.

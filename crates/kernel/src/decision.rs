@@ -61,6 +61,8 @@ pub enum Cause {
     Unfinished,
     /// Somebody asked for it.
     Asked,
+    /// What it is for lies outside of every cluster, and has changed there.
+    Outside,
 }
 
 /// One decision: cause, reads, plan, outcome.

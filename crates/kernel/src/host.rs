@@ -36,7 +36,7 @@ pub use request::{Handle, Stopped};
 
 use clock::Clock;
 use recorder::Recorder;
-use request::Request;
+use request::{Added, Request};
 use runs::{Report, Runs};
 
 /// Not every unit could decide in time.
@@ -237,6 +237,14 @@ impl Host {
         }
     }
 
+    fn add(&mut self, added: Added) {
+        if let Some((name, client)) = added.cluster.filter(|(name, _)| !self.clusters.contains_key(name)) {
+            self.clusters.insert(name, client);
+            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()));
+        }
+        self.core.add(self.clock.now(), added.operator, added.limits);
+    }
+
     fn answer(&mut self, request: Request) -> bool {
         let now = self.clock.now();
         match request {
@@ -251,6 +259,10 @@ impl Host {
                 let known = self.core.operators().any(|name| *name == operator);
                 self.core.pause(&operator, paused);
                 let _ = reply.send(known);
+            }
+            Request::Add(added) => self.add(*added),
+            Request::Units(operator, units, changed, reply) => {
+                let _ = reply.send(self.core.set_units(now, &operator, units, &changed));
             }
             Request::Limits(global, operators) => {
                 self.core.set_global(global);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::place::{ClusterName, Place};
 use crate::plan::Plan;
 use crate::resource::{Resource, Selection};
 use crate::view::{Outside, View};
@@ -120,6 +120,9 @@ pub enum Units {
         /// Which of them.
         selection: Selection,
     },
+    /// Those that the operator's shell names: what they are for lies outside of every cluster. The shell names others, and
+    /// wakes those for which something changed, with [`crate::host::Handle::set_units`].
+    Given(BTreeSet<Unit>),
 }
 
 /// A kind that an operator reads or writes.
@@ -244,6 +247,12 @@ pub trait Operator: Send + Sync + 'static {
     /// Inputs, outputs, service account and units.
     fn declaration(&self) -> Declaration;
 
+    /// The real cluster that all of its places are; those of the topology when absent. For operators whose clusters come
+    /// from what they read outside, one operator for each.
+    fn home(&self) -> Option<ClusterName> {
+        None
+    }
+
     /// What is to be written for a unit, given what is.
     ///
     /// # Errors
@@ -260,6 +269,11 @@ pub trait Outward: Send + Sync + 'static {
 
     /// Inputs, outputs, service account and units.
     fn declaration(&self) -> Declaration;
+
+    /// As [`Operator::home`].
+    fn home(&self) -> Option<ClusterName> {
+        None
+    }
 
     /// Answers one question. May block; runs on a thread of its own.
     ///
@@ -284,6 +298,10 @@ impl<T: Outward> Operator for Reaching<T> {
 
     fn declaration(&self) -> Declaration {
         self.0.declaration()
+    }
+
+    fn home(&self) -> Option<ClusterName> {
+        self.0.home()
     }
 
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {

@@ -32,6 +32,7 @@ impl Config {
             ("topology", self.topology != new.topology),
             ("journal", self.journal != new.journal),
             ("listen", self.listen != new.listen),
+            ("integrations", self.integrations != new.integrations),
         ];
         let changed = parts.iter().filter(|(_, changed)| *changed);
         changes.needs_restart.extend(changed.map(|(part, _)| format!("`{part}` changed")));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_object::name;
 
+use super::integrations::integrations;
 use super::process::process;
 use super::report::{ConfigErrors, Findings, Problem};
 use super::section::Section;
@@ -68,6 +69,9 @@ fn top(root: &Node, folder: Option<&Path>, known_operators: &[&str], config: &mu
     config.listen = file.take("listen", findings, value::listen).flatten();
     if let Some((_, node)) = file.node("operators") {
         config.operators = operators(node, folder, known_operators, findings);
+    }
+    if let Some(section) = file.section("integrations", findings) {
+        config.integrations = integrations(section, folder, findings);
     }
     file.close(findings);
 }

@@ -82,7 +82,7 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 44] = [
+const FIELDS: [&str; 59] = [
     "clusters",
     "clusters.*.kubeconfig",
     "clusters.*.context",
@@ -126,6 +126,21 @@ const FIELDS: [&str; 44] = [
     "operators.*.sandbox",
     "operators.*.disk",
     "operators.*.processes",
+    "integrations.source",
+    "integrations.authorization",
+    "integrations.interval",
+    "integrations.environment",
+    "integrations.upstream",
+    "integrations.image",
+    "integrations.imageTagFromRef",
+    "integrations.chart",
+    "integrations.options",
+    "integrations.compat",
+    "integrations.takeOver",
+    "integrations.deleteShare",
+    "integrations.allowDeletes",
+    "integrations.tokens",
+    "integrations.tokenNamespace",
     "topology",
 ];
 
@@ -139,6 +154,7 @@ fn the_reference_knows_every_field() {
         ("topology.namespaces.*.", "topology: {namespaces: {management: {zzzzzzzzz: 1}}}"),
         ("limits.", "limits: {zzzzzzzzz: 1}"),
         ("journal.", "journal: {zzzzzzzzz: 1}"),
+        ("integrations.", "integrations: {source: x, zzzzzzzzz: 1}"),
         ("operators.*.", "operators: {greeter: {zzzzzzzzz: 1}}"),
         ("operators.*.", "operators: [{name: greeter, zzzzzzzzz: 1}]"),
         ("operators.*.", "operators: {greeter: {limits: {zzzzzzzzz: 1}}}"),

@@ -127,7 +127,7 @@ impl Core {
             timeout: hosted.limits.timeout,
             operator: hosted.operator.clone(),
             picture: picture.clone(),
-            topology: self.topology.clone(),
+            topology: hosted.topology.clone(),
             inputs: hosted.inputs.clone(),
             refused: refused.clone(),
         };
@@ -163,7 +163,7 @@ impl Core {
         let judged = self.arbiter.judge(Judging {
             unit,
             declaration: &hosted.declaration,
-            topology: &self.topology,
+            topology: &hosted.topology,
             decision: id,
             mutations: plan.mutations,
             ordered: plan.ordered,
@@ -380,8 +380,12 @@ impl Core {
 
     fn is_gone(&self, unit: &UnitId) -> bool {
         let Some(hosted) = self.operators.get(&unit.operator) else { return true };
-        let Units::Each { place, resource, .. } = &hosted.declaration.units else { return false };
-        let key = self.topology.object(*place, resource, unit.unit.namespace(), unit.unit.name());
+        let (place, resource) = match &hosted.declaration.units {
+            Units::Whole => return false,
+            Units::Given(_) => return !self.given.get(&unit.operator).is_some_and(|units| units.contains(&unit.unit)),
+            Units::Each { place, resource, .. } => (place, resource),
+        };
+        let key = hosted.topology.object(*place, resource, unit.unit.namespace(), unit.unit.name());
         // A kind that cannot be read at the moment says nothing.
         let Some(object) = self.cache.snapshot().get(&key) else { return false };
         !object.is_some_and(|object| self.rosters.takes(&unit.operator, &object))

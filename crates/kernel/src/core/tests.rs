@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+mod given;
 mod hosted;
 
 use std::time::Duration;

@@ -19,6 +19,7 @@ pub(super) fn cause(cause: &Cause) -> String {
         Cause::Retry { failures } => format!("the {failures} runs before failed"),
         Cause::Unfinished => "the run before could not write all it wanted".to_string(),
         Cause::Asked => "somebody asked for it".to_string(),
+        Cause::Outside => "what it is for has changed outside of the clusters".to_string(),
     }
 }
 

@@ -1,12 +1,16 @@
 //! What can be asked of a host while it works.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::LimitsByName;
 use super::recorder::Counts;
-use crate::limits::GlobalLimits;
-use crate::operator::{OperatorName, Unit, UnitId};
+use crate::limits::{GlobalLimits, Limits};
+use crate::operator::{Operator, OperatorName, Unit, UnitId};
+use crate::place::ClusterName;
 use crate::resource::ObjectKey;
 use crate::state::{State, UnitState};
 
@@ -16,9 +20,18 @@ pub(super) enum Request {
     Ask(OperatorName, Option<Unit>, oneshot::Sender<Option<usize>>),
     Unit(UnitId, oneshot::Sender<Option<UnitState>>),
     Pause(OperatorName, bool, oneshot::Sender<bool>),
+    Add(Box<Added>),
+    Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
     Fields(ObjectKey, oneshot::Sender<Result<Option<Value>, String>>),
     Stop,
+}
+
+/// An operator that is taken in while the host works, and the cluster it comes with.
+pub(super) struct Added {
+    pub operator: Arc<dyn Operator>,
+    pub limits: Limits,
+    pub cluster: Option<(ClusterName, kube::Client)>,
 }
 
 /// The host is not there any more.
@@ -73,6 +86,33 @@ impl Handle {
         self.ask_for(|reply| Request::Unit(unit, reply)).await
     }
 
+    /// Takes an operator in, with a cluster that nobody knew before it; a cluster of that name that is known stays.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn add(
+        &self,
+        operator: Arc<dyn Operator>,
+        limits: Limits,
+        cluster: Option<(ClusterName, kube::Client)>,
+    ) -> Result<(), Stopped> {
+        self.0.send(Request::Add(Box::new(Added { operator, limits, cluster }))).await.map_err(|_| Stopped)
+    }
+
+    /// Names the units of an operator that has [`crate::operator::Units::Given`], and wakes those for which something
+    /// changed. False when there is no such operator.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn set_units(
+        &self,
+        operator: OperatorName,
+        units: BTreeSet<Unit>,
+        changed: Vec<Unit>,
+    ) -> Result<bool, Stopped> {
+        self.ask_for(|reply| Request::Units(operator, units, changed, reply)).await
+    }
+
     /// Pauses an operator, or lets it go on. False when there is no such operator.
     ///
     /// # Errors
@@ -123,14 +163,11 @@ pub(super) async fn fields(client: Option<kube::Client>, key: &ObjectKey) -> Res
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::sync::Arc;
-
     use http::Response;
     use http_body_util::Full;
     use kube::client::Body;
 
     use super::*;
-    use crate::place::ClusterName;
     use crate::resource::{Resource, TableKey};
 
     /// A client whose server always answers so.

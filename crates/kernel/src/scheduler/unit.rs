@@ -74,8 +74,10 @@ impl Entry {
         if matches!(cause, Cause::Asked) {
             self.asked.get_or_insert(now);
         }
-        self.changed |=
-            matches!(cause, Cause::Changed { .. } | Cause::Matched { .. } | Cause::Known { .. } | Cause::Asked);
+        self.changed |= matches!(
+            cause,
+            Cause::Changed { .. } | Cause::Matched { .. } | Cause::Known { .. } | Cause::Asked | Cause::Outside
+        );
         let same = |old: &Cause| match (old, &cause) {
             (Cause::Changed { object: a, .. }, Cause::Changed { object: b, .. }) => a == b,
             (Cause::Matched { list: l, object: a, .. }, Cause::Matched { list: m, object: b, .. }) => l == m && a == b,

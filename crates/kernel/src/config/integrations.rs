@@ -1,0 +1,146 @@
+//! The section `integrations`: where the data lies, which part of it is run, and with what.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::report::{Findings, Problem};
+use super::section::Section;
+use super::value;
+
+/// [`IntegrationsConfig::interval`] when not set.
+pub const INTEGRATIONS_INTERVAL: Duration = Duration::from_secs(60);
+
+const INTERVAL: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
+const SHARE: RangeInclusive<u32> = 0..=100;
+const COUNT: RangeInclusive<u32> = 0..=1_000_000;
+
+/// What is said of the integrations manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntegrationsConfig {
+    /// A directory, a bundle, or the address of a qontract-server.
+    pub source: IntegrationsSource,
+    /// A file with what a server wants as `Authorization`.
+    pub authorization: Option<PathBuf>,
+    /// How often the source is looked at even if nobody tells of a change.
+    pub interval: Duration,
+    /// Only this environment; all when absent.
+    pub environment: Option<String>,
+    /// Only integrations of this upstream; all when absent.
+    pub upstream: Option<String>,
+    /// The image of all integrations.
+    pub image: Option<String>,
+    /// References whose commits are the images' tags, by environment.
+    pub image_tag_from_ref: BTreeMap<String, String>,
+    /// The chart; the built-in one when absent.
+    pub chart: Option<PathBuf>,
+    /// Further options of integrations, as JSON.
+    pub options: Option<PathBuf>,
+    /// Everything as the original does it.
+    pub compat: bool,
+    /// Whether objects of other callers are taken.
+    pub take_over: bool,
+    /// What share of a namespace may be deleted at once, in percent.
+    pub delete_share: Option<u32>,
+    /// How many may be deleted at once in any case.
+    pub allow_deletes: u32,
+    /// Where tokens of clusters lie as files.
+    pub tokens: Option<PathBuf>,
+    /// In which namespace of the configuration cluster tokens lie as Secrets.
+    pub token_namespace: Option<String>,
+}
+
+/// Where the data lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IntegrationsSource {
+    /// A directory of YAML, or a bundle file.
+    Path(PathBuf),
+    /// A qontract-server.
+    Server(String),
+}
+
+pub(super) fn integrations(
+    mut section: Section<'_>,
+    folder: Option<&Path>,
+    findings: &mut Findings,
+) -> Option<IntegrationsConfig> {
+    let at = section.at;
+    let path = |v: &Value| value::path(v, folder);
+    let source = section.take("source", findings, |v| source(v, folder));
+    let config = IntegrationsConfig {
+        source: source.clone().unwrap_or(IntegrationsSource::Path(PathBuf::new())),
+        authorization: section.take("authorization", findings, path),
+        interval: section.take("interval", findings, |v| value::span(v, INTERVAL)).unwrap_or(INTEGRATIONS_INTERVAL),
+        environment: section.take("environment", findings, value::text),
+        upstream: section.take("upstream", findings, value::text),
+        image: section.take("image", findings, value::text),
+        image_tag_from_ref: references(&mut section, findings),
+        chart: section.take("chart", findings, path),
+        options: section.take("options", findings, path),
+        compat: section.take("compat", findings, value::truth).unwrap_or_default(),
+        take_over: section.take("takeOver", findings, value::truth).unwrap_or_default(),
+        delete_share: section.take("deleteShare", findings, |v| value::count(v, SHARE)),
+        allow_deletes: section.take("allowDeletes", findings, |v| value::count(v, COUNT)).unwrap_or_default(),
+        tokens: section.take("tokens", findings, path),
+        token_namespace: section.take("tokenNamespace", findings, value::text),
+    };
+    if source.is_none() && section.node("source").is_none() {
+        let problem = Problem::new("has no `source`");
+        findings.add(
+            at,
+            section.own_path(),
+            problem.hint("a directory, a bundle, or the address of a qontract-server"),
+        );
+    }
+    section.close(findings);
+    source.map(|_| config)
+}
+
+fn source(value: &Value, folder: Option<&Path>) -> Result<IntegrationsSource, Problem> {
+    let text = value::text(value)?;
+    if text.starts_with("http://") || text.starts_with("https://") {
+        return Ok(IntegrationsSource::Server(text));
+    }
+    value::path(value, folder).map(IntegrationsSource::Path)
+}
+
+fn references(section: &mut Section<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
+    let Some(fields) = section.section("imageTagFromRef", findings) else { return BTreeMap::new() };
+    let mut references = BTreeMap::new();
+    for (key, node) in fields.entries() {
+        match value::text(&node.value()) {
+            Ok(text) => drop(references.insert(key.name.clone(), text)),
+            Err(problem) => findings.add(node.at, &fields.path(&key.name), problem),
+        }
+    }
+    references
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_section_is_read_with_paths_from_the_files_folder() {
+        let text = "integrations:\n  source: data\n  interval: 5s\n  environment: stage\n  imageTagFromRef: {stage: main}\n  compat: true\n";
+        let config = Config::parse("dir/switchboard.yaml", text, &[]).unwrap().integrations.unwrap();
+        assert_eq!(config.source, IntegrationsSource::Path("dir/data".into()));
+        assert_eq!((config.interval, config.compat, config.take_over), (Duration::from_secs(5), true, false));
+        assert_eq!(config.image_tag_from_ref["stage"], "main");
+        let server = Config::parse("s", "integrations: {source: 'https://example/graphql'}", &[]).unwrap();
+        assert_eq!(server.integrations.unwrap().source, IntegrationsSource::Server("https://example/graphql".into()));
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_is_told() {
+        let told = |text: &str| Config::parse("s.yaml", text, &[]).unwrap_err().to_string();
+        assert!(told("integrations: {interval: 5s}").contains("has no `source`"));
+        assert!(told("integrations: {source: x, sauce: y}").contains("sauce"));
+    }
+}
