@@ -1,0 +1,122 @@
+//! From a bundle to all wanted objects: 1,000 integrations in 5 environments with 20,000 shards, beside the original's way of
+//! a `helm template` process for each environment and PyYAML's safe loader behind it, per shard, on the same machine.
+//!
+//! The fastest of some rounds is taken of each: noise only makes slower. Sizes double, so that what is not linear shows.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use switchboard_integrations::chart::Chart;
+use switchboard_integrations::desired::Builder;
+use switchboard_integrations::settings::Settings;
+use switchboard_integrations::source::bundle;
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+const ENVIRONMENTS: usize = 5;
+const INTEGRATIONS: usize = 1_000;
+const SHARDS: usize = 20_000;
+const TURNS: usize = 3;
+/// How many shards the original renders at once here: one environment's share is 4,000, which takes it minutes.
+const ORIGINAL_SHARDS: usize = 400;
+
+fn main() -> Result<(), Failed> {
+    let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/integrations/chart");
+    println!("| shards | read | desired | again, unchanged | charts rendered again | per shard | objects |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut per_shard = Duration::MAX;
+    for part in [4, 2, 1] {
+        let bytes = serde_json::to_vec(&data(INTEGRATIONS / part, SHARDS / part))?;
+        let (mut read, mut first, mut again) = (Duration::MAX, Duration::MAX, Duration::MAX);
+        let (mut objects, mut rendered) = (0, 0);
+        for _ in 0..TURNS {
+            let start = Instant::now();
+            let bundle = bundle::parse("bench", &bytes)?;
+            read = read.min(start.elapsed());
+            let mut builder = Builder::new(Chart::load(&chart)?, Settings::default());
+            let start = Instant::now();
+            let desired = builder.build(&bundle);
+            first = first.min(start.elapsed());
+            if let Some(problem) = desired.problems().first() {
+                return Err(problem.to_string().into());
+            }
+            objects = desired.len();
+            let start = Instant::now();
+            rendered = std::hint::black_box(builder.build(&bundle)).rendered;
+            again = again.min(start.elapsed());
+        }
+        let shards = SHARDS / part;
+        per_shard = (read + first) / u32::try_from(shards)?;
+        println!("| {shards} | {read:.2?} | {first:.2?} | {again:.2?} | {rendered} | {per_shard:.2?} | {objects} |");
+    }
+    let original = original(&chart)?;
+    println!("\n| original, per shard | here, per shard | times |\n|---|---|---|");
+    println!("| {original:.2?} | {per_shard:.2?} | {:.0} |", original.as_secs_f64() / per_shard.as_secs_f64());
+    Ok(())
+}
+
+/// A bundle: every integration runs in one environment after the other, divided into as many shards as it takes.
+fn data(integrations: usize, shards: usize) -> Value {
+    let mut files = serde_json::Map::new();
+    for environment in 0..ENVIRONMENTS {
+        let value = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "integrations",
+            "cluster": {"name": format!("cluster-{environment}"), "serverUrl": "https://example"},
+            "environment": {"name": format!("environment-{environment}"), "parameters": {"IMAGE_TAG": "abc"}}});
+        files.insert(format!("/namespaces/{environment}.yml"), value);
+    }
+    let each = shards / (integrations * ENVIRONMENTS);
+    for number in 0..integrations {
+        let managed: Vec<Value> = (0..ENVIRONMENTS)
+            .map(|environment| {
+                json!({"namespace": {"$ref": format!("/namespaces/{environment}.yml")}, "spec": spec(),
+                    "sharding": {"strategy": "static", "shards": each}})
+            })
+            .collect();
+        let value = json!({"$schema": "/app-sre/integration-1.yml", "name": format!("integration-{number}"), "managed": managed});
+        files.insert(format!("/integrations/{number}.yml"), value);
+    }
+    json!({"data": files, "graphql": [], "resources": {}, "schemas": {}})
+}
+
+fn spec() -> Value {
+    json!({"resources": {"requests": {"cpu": "100m", "memory": "100Mi"}, "limits": {"memory": "200Mi"}},
+        "logs": {"slack": true}, "state": true, "extraArgs": "--light"})
+}
+
+/// What the original takes per shard: the chart through a process, and what it prints through PyYAML.
+fn original(chart: &Path) -> Result<Duration, Failed> {
+    let helm = PathBuf::from(std::env::var("SWITCHBOARD_REAL_BIN")?).join("helm");
+    let shards: Vec<Value> = (0..ORIGINAL_SHARDS)
+        .map(|shard| {
+            json!({"shards": ORIGINAL_SHARDS.to_string(), "shard_id": shard.to_string(), "shard_key": "",
+                "shard_name_suffix": format!("-{shard}"), "extra_args": "--light"})
+        })
+        .collect();
+    let mut one = spec();
+    one["name"] = "bench".into();
+    one["shard_specs"] = shards.into();
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(json!({"integrations": [one], "cronjobs": []}).to_string().as_bytes())?;
+    let mut fastest = Duration::MAX;
+    for _ in 0..TURNS {
+        let start = Instant::now();
+        let mut template = Command::new(&helm);
+        template.arg("template").arg(chart).args(["--namespace", "qontract-reconcile", "--values"]).arg(file.path());
+        let printed = template.stderr(Stdio::null()).output()?;
+        if !printed.status.success() {
+            return Err("helm template failed".into());
+        }
+        let mut python = Command::new("python3");
+        python.args(["-c", "import sys, yaml; yaml.safe_load(sys.stdin)"]).stdin(Stdio::piped());
+        let mut loading = python.spawn()?;
+        loading.stdin.take().ok_or("no stdin")?.write_all(&printed.stdout)?;
+        if !loading.wait()?.success() {
+            return Err("python3 needs PyYAML for this benchmark".into());
+        }
+        fastest = fastest.min(start.elapsed());
+    }
+    Ok(fastest / u32::try_from(ORIGINAL_SHARDS)?)
+}

@@ -1,0 +1,111 @@
+//! The marks by which an object is known to be ours.
+
+use serde_json::{Map, Value};
+
+use crate::hash;
+
+/// Who made it.
+pub const INTEGRATION: &str = "qontract.integration";
+/// Which version of who made it.
+pub const VERSION: &str = "qontract.integration_version";
+/// The hash of what was wanted.
+pub const SHA256SUM: &str = "qontract.sha256sum";
+/// When it was last written.
+pub const UPDATE: &str = "qontract.update";
+/// For whom it was made: the upstream.
+pub const CALLER: &str = "qontract.caller_name";
+/// All of them.
+pub const ALL: [&str; 5] = [INTEGRATION, VERSION, SHA256SUM, UPDATE, CALLER];
+/// What `oc apply` keeps to know what to remove.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The name under which the original writes, and therefore this as well.
+pub const OUR_NAME: &str = "integrations-manager";
+/// The version the original writes.
+pub const OUR_VERSION: &str = "0.1.0";
+
+/// The object with its marks. `update` is left out of what is printed for comparison.
+pub fn annotate(object: &Value, caller: &str, update: Option<jiff::Timestamp>) -> Value {
+    let sum = hash::hash(object);
+    annotate_with(object, caller, &sum, update)
+}
+
+/// The same when the hash is known.
+pub fn annotate_with(object: &Value, caller: &str, sum: &str, update: Option<jiff::Timestamp>) -> Value {
+    let mut object = object.clone();
+    let Value::Object(body) = &mut object else { return object };
+    let metadata = body.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    let Value::Object(metadata) = metadata else { return object };
+    let slot = metadata.entry("annotations").or_insert(Value::Null);
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    if let Value::Object(annotations) = slot {
+        let mut mark = |name: &str, value: &str| annotations.insert(name.to_string(), value.into());
+        mark(INTEGRATION, OUR_NAME);
+        mark(VERSION, OUR_VERSION);
+        mark(SHA256SUM, sum);
+        mark(CALLER, caller);
+        if let Some(update) = update {
+            mark(UPDATE, &update.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        }
+    }
+    object
+}
+
+/// What the marks of an object say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Who made it.
+    pub integration: Option<String>,
+    /// Which version of who made it.
+    pub version: Option<String>,
+    /// The hash of what was wanted.
+    pub sum: Option<String>,
+    /// For whom it was made.
+    pub caller: Option<String>,
+}
+
+impl Marks {
+    /// Reads them.
+    pub fn of(object: &Value) -> Self {
+        let text = |name: &str| {
+            let found = object.get("metadata")?.get("annotations")?.get(name)?;
+            found.as_str().map(str::to_string)
+        };
+        Self { integration: text(INTEGRATION), version: text(VERSION), sum: text(SHA256SUM), caller: text(CALLER) }
+    }
+
+    /// Whether they say that we made it: our name, our major version, a hash.
+    pub fn are_ours(&self) -> bool {
+        let major = |version: &str| version.split('.').next().and_then(|major| major.parse::<u64>().ok());
+        let same_major = self
+            .version
+            .as_deref()
+            .is_some_and(|version| version.split('.').count() == 3 && major(version) == major(OUR_VERSION));
+        self.integration.as_deref() == Some(OUR_NAME) && same_major && self.sum.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_carries_five_marks_and_its_hash_stays() {
+        let object = json!({"kind": "Service", "metadata": {"name": "x", "annotations": null}});
+        let marked = annotate(&object, "https://up", Some("2026-01-02T03:04:05.678Z".parse().unwrap()));
+        let marks = &marked["metadata"]["annotations"];
+        assert_eq!(marks["qontract.update"], "2026-01-02T03:04:05Z");
+        assert_eq!(marks["qontract.sha256sum"], json!(hash::hash(&marked)));
+        assert_eq!(marks.as_object().unwrap().len(), 5);
+        assert!(Marks::of(&marked).are_ours());
+        let mut other = marked.clone();
+        other["metadata"]["annotations"][VERSION] = "1.0.0".into();
+        assert!(!Marks::of(&other).are_ours());
+    }
+}

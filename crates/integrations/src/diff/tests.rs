@@ -1,0 +1,43 @@
+#![allow(clippy::unwrap_used)]
+
+use crate::desired::tests::{desired, files, runs};
+
+use super::*;
+
+fn report(from: &[(&str, String)], to: &[(&str, String)]) -> Report {
+    Report::of(&desired(&files(from), false), &desired(&files(to), false))
+}
+
+#[test]
+fn the_same_change_in_many_shards_is_told_once() {
+    let sharded = |tag: &str| {
+        vec![(
+            "one",
+            runs("/stage.yml", &format!(", extraEnv: [{{name: T, value: {tag}}}]"), "{strategy: static, shards: 412}"),
+        )]
+    };
+    let report = report(&sharded("a"), &sharded("b"));
+    let [group] = &report.groups[..] else { panic!("{}", report.groups.len()) };
+    assert_eq!((group.fate, group.objects.len()), (Fate::Changed, 412));
+    assert_eq!(
+        group.fields.iter().map(|change| change.field.as_str()).collect::<Vec<_>>(),
+        ["spec.template.spec.containers[int].env[T].value"]
+    );
+    let text = report.to_string();
+    assert!(text.contains("## one: changed, same in 412 shards") && text.contains("and 392 more"), "{text}");
+}
+
+#[test]
+fn objects_that_come_and_go_and_problems_that_are_new_are_told() {
+    let before =
+        [("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")), ("two", runs("/stage.yml", "", ""))];
+    let after = [
+        ("one", runs("/stage.yml", "", "{strategy: static, shards: 3}")),
+        ("two", runs("/stage.yml", "", "{strategy: x}")),
+    ];
+    let report = report(&before, &after);
+    assert_eq!((report.count(Fate::Added), report.count(Fate::Removed), report.new_problems.len()), (1, 1, 1));
+    let text = report.to_string();
+    assert!(text.contains("## New problems"), "{text}");
+    assert!(!self::report(&before, &before).changes());
+}

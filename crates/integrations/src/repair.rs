@@ -1,0 +1,185 @@
+//! What the original's way of rendering breaks, and how it is mended without touching the chart.
+//!
+//! The chart writes some texts without quotes, so that `true` becomes a flag and `a: b` breaks the document. Such texts are
+//! hidden behind a word that no reader of YAML takes for anything else, and put back once the document is read. What the
+//! chart writes for texts that come through unharmed is not touched: objects that are right today keep their hashes.
+
+use serde_json::{Map, Value};
+
+use crate::source::sha256;
+use crate::source::yaml::{self, Times};
+
+/// From which number on Go prints a float with an exponent.
+const FIRST_WITH_EXPONENT: i64 = 1_000_000;
+
+/// Texts that were hidden.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    prefix: String,
+    texts: Vec<String>,
+}
+
+impl Hidden {
+    /// Hides the texts of an integration's values that would not come through.
+    pub fn of(spec: &mut Value) -> Self {
+        let mut hidden =
+            Self { prefix: format!("sw{}n", &sha256(spec.to_string().as_bytes())[..10]), texts: Vec::new() };
+        if let Some(Value::Array(entries)) = spec.get_mut("extraEnv") {
+            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+                entry.values_mut().for_each(|value| hidden.plain(value));
+            }
+        }
+        for name in ["resources", "fluentdResources"] {
+            for side in ["limits", "requests"] {
+                let amounts = spec.get_mut(name).and_then(|one| one.get_mut(side)).and_then(Value::as_object_mut);
+                amounts.into_iter().flat_map(Map::values_mut).for_each(|value| hidden.plain(value));
+            }
+        }
+        for name in ["command", "sleepDurationSecs", "storage", "storageClassName"] {
+            if let Some(value) = spec.get_mut(name).filter(|value| breaks(value)) {
+                hidden.hide(value);
+            }
+        }
+        for shard in spec.get_mut("shard_specs").and_then(Value::as_array_mut).into_iter().flatten() {
+            let Some(key) = shard.get_mut("shard_key") else { continue };
+            if key.as_str().is_some_and(|key| key.contains(['"', '\\', '\n'])) {
+                hidden.hide(key);
+            }
+        }
+        for name in ["successfulJobHistoryLimit", "failedJobHistoryLimit"] {
+            if let Some(value) = spec.get_mut(name).filter(|v| v.as_i64().is_some_and(|n| n >= FIRST_WITH_EXPONENT)) {
+                // Numbers of charts are floats; as a text its digits stay.
+                *value = Value::String(value.to_string());
+            }
+        }
+        hidden
+    }
+
+    /// Hides a text that is written without quotes, unless it is read as what it is. An empty one stays empty.
+    fn plain(&mut self, value: &mut Value) {
+        let Some(text) = value.as_str().filter(|text| !text.is_empty()) else { return };
+        if read_plain(text).as_ref().and_then(Value::as_str) != Some(text) {
+            self.hide(value);
+        }
+    }
+
+    fn hide(&mut self, value: &mut Value) {
+        let Value::String(text) = value else { return };
+        let word = format!("{}{}x", self.prefix, self.texts.len());
+        self.texts.push(std::mem::replace(text, word));
+    }
+
+    /// Puts the texts back.
+    pub fn reveal(&self, value: &mut Value) {
+        if self.texts.is_empty() {
+            return;
+        }
+        match value {
+            Value::String(text) if text.contains(&self.prefix) => *text = self.revealed(text),
+            Value::Array(list) => list.iter_mut().for_each(|item| self.reveal(item)),
+            Value::Object(map) => map.values_mut().for_each(|item| self.reveal(item)),
+            _ => {}
+        }
+    }
+
+    fn revealed(&self, text: &str) -> String {
+        let mut text = text.to_string();
+        for (index, hidden) in self.texts.iter().enumerate() {
+            text = text.replace(&format!("{}{index}x", self.prefix), hidden);
+        }
+        text
+    }
+}
+
+fn read_plain(text: &str) -> Option<Value> {
+    let document = yaml::read(&format!("v: {text}\n"), Times::Refused).ok()?;
+    let Value::Object(mut map) = document else { return None };
+    (map.len() == 1).then(|| map.remove("v")).flatten()
+}
+
+/// Whether a text that is written without quotes breaks the document around it.
+fn breaks(value: &Value) -> bool {
+    let Some(text) = value.as_str().filter(|text| !text.is_empty()) else { return false };
+    !read_plain(text).is_some_and(|value| value.is_string() || value.is_number())
+}
+
+/// Makes the values of parameters texts: a Template takes nothing else.
+pub fn parameters(template: &mut Value) {
+    let parameters = template.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        if let Some(value) = parameter.get_mut("value").filter(|value| value.is_number() || value.is_boolean()) {
+            *value = Value::String(value.to_string());
+        }
+    }
+}
+
+/// Mends a made object: images without a digest behind the `@`, and entries that stand twice.
+pub fn object(object: &mut Value) {
+    match object {
+        Value::Array(list) => list.iter_mut().for_each(self::object),
+        Value::Object(map) => {
+            for (key, value) in map.iter_mut() {
+                match value {
+                    Value::String(image) if key == "image" && image.ends_with('@') => drop(image.pop()),
+                    Value::Array(list) if matches!(key.as_str(), "volumes" | "volumeMounts" | "env") => once(list),
+                    _ => {}
+                }
+                self::object(value);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Only what is the same to the letter: the API refuses a volume that stands twice.
+fn once(list: &mut Vec<Value>) {
+    let mut kept: Vec<Value> = Vec::with_capacity(list.len());
+    for item in list.drain(..) {
+        if !kept.contains(&item) {
+            kept.push(item);
+        }
+    }
+    *list = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// Spec 8.3, 8: what is written without quotes stays the text it was.
+    #[test]
+    fn only_texts_that_would_not_come_through_are_hidden_and_all_come_back() {
+        let spec = json!({
+            "extraEnv": [{"name": "A", "value": "plain"}, {"name": "B", "value": "true"}, {"name": "C", "value": "a: b"},
+                {"name": "D", "value": "#x"}, {"name": "E", "value": "*x"}, {"name": "F", "value": "5"},
+                {"name": "G", "value": ""}, {"name": "ON", "value": "${IMAGE_TAG}"}],
+            "resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "100m", "memory": "1e3"}},
+            "storage": "10", "shard_specs": [{"shard_key": "a\"b"}], "successfulJobHistoryLimit": 2_000_000,
+        });
+        let mut shown = spec.clone();
+        let hidden = Hidden::of(&mut shown);
+        assert_eq!(hidden.texts, ["true", "a: b", "#x", "*x", "5", "ON", "1", "a\"b"]);
+        assert_eq!(shown["extraEnv"][0], spec["extraEnv"][0]);
+        assert_eq!(shown["extraEnv"][6]["value"], "");
+        assert_eq!((&shown["storage"], &shown["successfulJobHistoryLimit"]), (&json!("10"), &json!("2000000")));
+        hidden.reveal(&mut shown);
+        assert_eq!(shown["extraEnv"], spec["extraEnv"]);
+        assert_eq!(shown["resources"], spec["resources"]);
+    }
+
+    /// Spec 8.3, 9 and 11.
+    #[test]
+    fn images_lose_an_empty_digest_and_volumes_stand_once() {
+        let volume = json!({"name": "buffer", "emptyDir": {}});
+        let mut made = json!({"spec": {"containers": [{"image": "a:latest@"}, {"image": "a:1@sha256:x"}],
+            "volumes": [volume, {"name": "other"}, volume], "command": ["x", "x"]}});
+        object(&mut made);
+        assert_eq!(made["spec"]["containers"], json!([{"image": "a:latest"}, {"image": "a:1@sha256:x"}]));
+        assert_eq!(made["spec"]["volumes"], json!([volume, {"name": "other"}]));
+        assert_eq!(made["spec"]["command"], json!(["x", "x"]));
+    }
+}

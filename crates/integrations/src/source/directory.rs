@@ -1,0 +1,187 @@
+//! A directory of app-interface YAML, as the bundler reads one.
+//!
+//! `.yml`, `.yaml` and `.json`, hidden ones left out, each under its path from the data directory. The data directory is
+//! the given one, or its `data` when it has one, as app-interface repositories do.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Bundle, Datafile, Lines, MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, Sum, yaml};
+use crate::problem::Problem;
+
+/// Why a source cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file system refused.
+    #[error("could not read {}", .0.display())]
+    Read(PathBuf, #[source] std::io::Error),
+    /// More than is read.
+    #[error("{0} holds more than {1}")]
+    TooLarge(String, String),
+    /// A bundle that is none.
+    #[error(
+        "could not read the bundle {0}\nhint: a bundle is what qontract-bundler prints: JSON with `data` in it, plain or gzip"
+    )]
+    Bundle(String, #[source] serde_json::Error),
+    /// A bundle that is cut off, or packed otherwise.
+    #[error("could not unpack the bundle {0}")]
+    Packed(String, #[source] std::io::Error),
+}
+
+/// The data directory of a directory.
+pub fn root(dir: &Path) -> PathBuf {
+    let data = dir.join("data");
+    if data.is_dir() { data } else { dir.to_path_buf() }
+}
+
+/// Reads a directory. A file that cannot be read is a problem; a directory that cannot be is an error.
+///
+/// # Errors
+/// When the directory cannot be listed, or holds more than is read.
+pub fn read(dir: &Path) -> Result<Bundle, SourceError> {
+    let root = root(dir);
+    let mut paths = Vec::new();
+    walk(&root, &mut paths)?;
+    let mut builder = Builder::default();
+    for path in paths {
+        let relative = path.strip_prefix(&root).unwrap_or(&path);
+        let name = format!("/{}", relative.to_string_lossy());
+        match bytes(&path) {
+            Ok(bytes) => builder.add(&name, &bytes),
+            Err(error) => builder.problems.push(Problem::of_file(&name, format!("could not be read: {error}"))),
+        }
+        if builder.bytes > MAX_BUNDLE_BYTES {
+            return Err(SourceError::TooLarge(dir.display().to_string(), format!("{MAX_BUNDLE_BYTES} bytes")));
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// Reads files that came from elsewhere, a commit say, by their paths from the data directory.
+pub fn of_files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Bundle {
+    let mut files: Vec<(String, Vec<u8>)> = files.into_iter().filter(|(name, _)| is_data(name)).collect();
+    files.sort();
+    let mut builder = Builder::default();
+    files.iter().for_each(|(name, bytes)| builder.add(&format!("/{}", name.trim_start_matches('/')), bytes));
+    builder.finish()
+}
+
+/// Whether the bundler would take the file.
+pub fn is_data(path: &str) -> bool {
+    let hidden = path.split('/').any(|part| part.starts_with('.') && part.len() > 1);
+    !hidden && [".yml", ".yaml", ".json"].iter().any(|end| path.ends_with(end))
+}
+
+fn walk(dir: &Path, found: &mut Vec<PathBuf>) -> Result<(), SourceError> {
+    let failed = |error| SourceError::Read(dir.to_path_buf(), error);
+    let mut entries = fs::read_dir(dir).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Links are not followed: they can lead out of the data, and in circles.
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() && !name.starts_with('.') {
+            walk(&entry.path(), found)?;
+        } else if kind.is_file() && is_data(&name) {
+            found.push(entry.path());
+        }
+        if found.len() > MAX_FILES {
+            return Err(SourceError::TooLarge(dir.display().to_string(), format!("{MAX_FILES} files")));
+        }
+    }
+    Ok(())
+}
+
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[derive(Default)]
+struct Builder {
+    files: Vec<Datafile>,
+    problems: Vec<Problem>,
+    sum: Sum,
+    bytes: u64,
+}
+
+impl Builder {
+    fn add(&mut self, name: &str, bytes: &[u8]) {
+        self.sum.file(name, bytes);
+        self.bytes += bytes.len() as u64;
+        match parsed(name, bytes) {
+            Ok(file) => self.files.push(file),
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    fn finish(self) -> Bundle {
+        Bundle::new(self.sum.finish(), self.files, self.problems)
+    }
+}
+
+fn parsed(name: &str, bytes: &[u8]) -> Result<Datafile, Problem> {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(Problem::of_file(name, format!("is larger than {MAX_FILE_BYTES} bytes")));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| Problem::of_file(name, "is not UTF-8"))?;
+    let (value, lines) = if name.ends_with(".json") {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| Problem::of_file(name, &error).at_line(Some(error.line())))?;
+        (value, Lines::default())
+    } else {
+        yaml::read_with_lines(text).map_err(|error| Problem::of_file(name, &error.message).at_line(Some(error.line)))?
+    };
+    let Value::Object(map) = &value else {
+        return Err(Problem::of_file(name, "is no map of fields").at_line(Some(1)));
+    };
+    if !map.get("$schema").is_some_and(Value::is_string) {
+        return Err(Problem::of_file(name, "has no `$schema`").at_line(Some(1)));
+    }
+    Ok(Datafile::new(name, value, lines))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_the_bundler_does_and_bad_ones_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join("data").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("a.yml", "$schema: /x-1.yml\nname: a\n");
+        write("sub/b.json", "{\"$schema\": \"/x-1.yml\", \"name\": \"b\"}");
+        write("sub/.hidden.yml", "[");
+        write("notes.txt", "[");
+        write("bad.yml", "$schema: /x-1.yml\nname: [\n");
+        write("none.yaml", "name: c\n");
+        let bundle = read(dir.path()).unwrap();
+        let paths: Vec<&str> = bundle.files().map(|file| &*file.path).collect();
+        assert_eq!(paths, ["/a.yml", "/sub/b.json"]);
+        let problems: Vec<String> = bundle.problems().iter().map(ToString::to_string).collect();
+        assert!(problems[0].starts_with("/bad.yml:"), "{problems:?}");
+        assert_eq!(problems[1], "/none.yaml:1: has no `$schema`");
+        let before = bundle.sha().to_string();
+        write("a.yml", "$schema: /x-1.yml\nname: other\n");
+        assert_ne!(read(dir.path()).unwrap().sha(), before);
+        assert!(read(&dir.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", dir.path().join("out.yml")).unwrap();
+        assert_eq!(read(dir.path()).unwrap().files().count(), 0);
+    }
+}

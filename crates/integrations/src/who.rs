@@ -1,0 +1,151 @@
+//! What runs where, and in which shards something is different.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::desired::{Desired, Object, Target};
+use crate::sharding::Shard;
+
+/// One object, and what is special about it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Row {
+    /// The integration.
+    pub integration: String,
+    /// The environment.
+    pub environment: String,
+    /// The cluster.
+    pub cluster: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The shard; empty where there is one alone.
+    pub shard: String,
+    /// The object's kind.
+    pub kind: String,
+    /// The object's name.
+    pub name: String,
+    /// The image it runs.
+    pub image: String,
+    /// What an override makes different from the default: `image superdangerous, not stable`.
+    pub differs: Vec<String>,
+}
+
+/// Everything that runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Who {
+    /// By integration, environment, cluster, namespace and shard.
+    pub rows: Vec<Row>,
+}
+
+impl Who {
+    /// What runs by what is wanted.
+    pub fn of(desired: &Desired) -> Self {
+        let mut rows = Vec::new();
+        for target in desired.targets.values() {
+            for one in &target.integrations {
+                let divided = one.shards.len() > 1 || one.shards.iter().any(|shard| !shard.key.is_empty());
+                rows.extend(one.objects.iter().map(|object| {
+                    row(target, object, &one.entry.integration, divided, one.entry.spec.get("imageRef"))
+                }));
+            }
+        }
+        rows.sort();
+        Self { rows }
+    }
+
+    /// Only rows of integrations whose name holds a text.
+    pub fn only(&mut self, text: &str) {
+        self.rows.retain(|row| row.integration.contains(text));
+    }
+
+    /// Only rows in which something is different.
+    pub fn only_different(&mut self) {
+        self.rows.retain(|row| !row.differs.is_empty());
+    }
+}
+
+fn row(target: &Target, object: &Object, integration: &str, divided: bool, usual: Option<&Value>) -> Row {
+    let namespace = &target.namespace;
+    let shard = object.shard.as_ref().filter(|_| divided);
+    Row {
+        integration: integration.to_string(),
+        environment: namespace.environment.name.to_string(),
+        cluster: namespace.cluster.name.to_string(),
+        namespace: namespace.name.to_string(),
+        shard: shard.map(Shard::name).unwrap_or_default(),
+        kind: object.kind.kind.to_string(),
+        name: object.name.clone(),
+        image: image(&object.body).unwrap_or_default().to_string(),
+        differs: object.shard.as_ref().map(|shard| differs(shard, usual)).unwrap_or_default(),
+    }
+}
+
+fn image(body: &Value) -> Option<&str> {
+    let pods = ["/spec/template/spec/containers/0", "/spec/jobTemplate/spec/template/spec/containers/0"];
+    pods.iter().find_map(|pointer| body.pointer(pointer)?.get("image")?.as_str())
+}
+
+fn differs(shard: &Shard, usual: Option<&Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(Value::String(image)) = shard.difference("imageRef") {
+        let usual = usual.and_then(Value::as_str).unwrap_or("the default");
+        found.push(format!("image {image}, not {usual}"));
+    }
+    if shard.difference("disabled") == Some(&Value::Bool(true)) {
+        found.push("disabled".to_string());
+    }
+    if shard.difference("resources").is_some() {
+        found.push("resources of its own".to_string());
+    }
+    if !shard.key.is_empty() && !shard.id.is_empty() {
+        found.push(format!("part {} of {}", shard.id, shard.shards));
+    }
+    found
+}
+
+/// A table, columns as wide as they must be.
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = ["INTEGRATION", "ENVIRONMENT", "CLUSTER", "NAMESPACE", "SHARD", "IMAGE", "DIFFERS"];
+        let mut lines = vec![head.map(str::to_string)];
+        for row in &self.rows {
+            let Row { integration, environment, cluster, namespace, shard, image, differs, .. } = row;
+            let texts = [integration, environment, cluster, namespace, shard, image, &differs.join("; ")];
+            lines.push(texts.map(|text| if text.is_empty() { "-".to_string() } else { text.clone() }));
+        }
+        let widths: Vec<usize> =
+            (0..head.len()).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect();
+        for line in &lines {
+            let cells = line.iter().zip(&widths).map(|(text, width)| format!("{text:width$}"));
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desired::tests::{desired, files, runs};
+
+    #[test]
+    fn overrides_in_progress_are_seen() {
+        let sharding = "{strategy: per-aws-account, shardSpecOverrides: [{shard: {$ref: /aws/2.yml}, imageRef: dangerous, disabled: true}]}";
+        let bundle = files(&[
+            ("terraform-resources", runs("/stage.yml", ", imageRef: stable", sharding)),
+            ("one", runs("/prod.yml", "", "")),
+        ]);
+        let mut who = Who::of(&desired(&bundle, false));
+        assert_eq!(who.rows.len(), 3);
+        let text = who.to_string();
+        assert!(
+            text.lines().nth(3).is_some_and(|line| line.ends_with("image dangerous, not stable; disabled")),
+            "{text}"
+        );
+        who.only_different();
+        assert_eq!(who.rows.iter().map(|row| row.shard.as_str()).collect::<Vec<_>>(), ["acc-2"]);
+        who.only("one");
+        assert!(who.rows.is_empty());
+    }
+}
