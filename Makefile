@@ -16,7 +16,7 @@ help: ## Show these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: ## Start Switchboard on embedded defaults
-	$(CARGO) run --quiet -p switchboard -- up
+	$(CARGO) run --quiet -p switchboard -- up --config examples/switchboard.yaml
 
 test: ## Run every test that needs nothing but this checkout
 	$(CARGO) build --workspace
@@ -31,6 +31,7 @@ test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm
 	  $(CARGO) test -p switchboard-suite --features real
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-template --features real
 	$(CARGO) test -p switchboard-chart --features real
+	$(CARGO) test -p switchboard-integrations --features real
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
@@ -43,7 +44,7 @@ record-charts: real ## Record the answers of the real Helm into crates/chart/tes
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench chart
+	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench chart --bench integrations
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
 
 fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go

@@ -25,6 +25,8 @@ pub struct Clusters {
     pub clients: BTreeMap<ClusterName, kube::Client>,
     /// How they are reached from outside this process; what a program with `live` is given is made of it.
     pub configs: BTreeMap<ClusterName, kube::Config>,
+    /// The API server of this process, where further clusters can be made.
+    pub embedded: Option<switchboard_cluster::Cluster>,
 }
 
 /// A program that cannot be hosted.

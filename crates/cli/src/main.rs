@@ -7,6 +7,7 @@ mod failure;
 mod gather;
 mod guests;
 mod individual;
+mod integrations;
 mod kernel;
 mod listen;
 mod operator;
@@ -31,7 +32,8 @@ const EXIT_CODES: &str = "Exit codes:
   0   done, or stopped by a signal; everything in order
   1   could not start, or could not go on; `probe`: a fault was not borne; `test`: a case failed;
       `operator`: a controller failed, or something undeclared was wanted
-  2   `plan`: something would be written; `replay`: something else is decided now
+  2   `plan`: something would be written; `replay`: something else is decided now;
+      `integrations diff`: something changes
   64  the command line or SWITCHBOARD_LOG is not understood
 
 Logs go to stderr; SWITCHBOARD_LOG sets what is logged, for example `info` or `switchboard_cluster=debug`.";
@@ -80,6 +82,8 @@ enum Command {
     Operator(operator::Operator),
     /// Renders a chart and prints what `helm template` prints.
     Template(Box<template::Template>),
+    /// What integrations become: render, diff, plan, who.
+    Integrations(Box<integrations::Integrations>),
 }
 
 /// What is logged unless something else is asked for.
@@ -143,6 +147,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Test(test) => test.run().await.map(well),
         Command::Operator(operator) => operator.run().await.map(well),
         Command::Template(template) => template.run().await,
+        Command::Integrations(integrations) => integrations.run().await,
     }
 }
 

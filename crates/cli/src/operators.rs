@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use switchboard_greeter::Greeter;
-use switchboard_kernel::operator::{Declaration, Operator, ServiceAccount, Stop, Unit};
+use switchboard_integrations::operator::{self as integrations, Integrations};
+use switchboard_kernel::operator::{Declaration, Operator, Reaching, ServiceAccount, Stop, Unit};
+use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::View;
 use switchboard_rogue::{Rogue, Vice};
@@ -22,6 +24,10 @@ pub const KNOWN: [&str; 8] = [
 
 /// The operator of a name.
 pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
+    if let Some(cluster) = name.strip_prefix(integrations::NAME).and_then(|rest| rest.strip_prefix('@')) {
+        // Without its data, which is enough to decide again from what was recorded.
+        return Some(Arc::new(Reaching(Integrations::of(cluster, Arc::default()))));
+    }
     let vice = match name {
         "greeter" => return Some(Arc::new(Greeter)),
         "rogue-blue" => Vice::Fights("blue"),
@@ -56,6 +62,10 @@ impl Operator for WritingAs {
 
     fn declaration(&self) -> Declaration {
         Declaration { service_account: Some(self.account.clone()), ..self.operator.declaration() }
+    }
+
+    fn home(&self) -> Option<ClusterName> {
+        self.operator.home()
     }
 
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {

@@ -86,7 +86,8 @@ impl Plan {
     }
 }
 
-fn report(closed: &[Closed]) -> PlanReport {
+/// What was decided, as a report.
+pub fn report(closed: &[Closed]) -> PlanReport {
     let mut report = PlanReport { writes: Vec::new(), undecided: Vec::new() };
     let mut runs: Vec<&Closed> = closed.iter().collect();
     // A unit may have been parked before it decided; its last word counts.

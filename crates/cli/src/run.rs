@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
 use crate::guests::{self, Clusters};
+use crate::integrations::hosting::Manager;
 use crate::kernel::{self, StateDir};
 use crate::operators;
 use crate::talk::say;
@@ -63,6 +64,8 @@ pub struct Running {
     /// Asks and stops it.
     pub handle: Handle,
     host: JoinHandle<()>,
+    /// Follows the source of integrations.
+    integrations: Option<JoinHandle<()>>,
     _listening: Listening,
 }
 
@@ -74,6 +77,8 @@ impl Running {
         kernel::warn_of_damage(&journal);
         let mut operators = hosted(config);
         operators.extend(guests::learn(config, &clusters, dir).await?);
+        let manager = config.integrations.as_ref();
+        let manager = manager.map(|section| Manager::new(section, &config.topology, clusters.clone())).transpose()?;
         let settings = Settings {
             clusters: clusters.clients,
             topology: config.topology.clone(),
@@ -86,18 +91,23 @@ impl Running {
         if let Some(address) = listening.address() {
             say(format_args!("metrics at http://{address}/metrics"));
         }
-        let names: Vec<String> =
-            config.operators.iter().filter(|(_, o)| o.enabled).map(|(n, _)| n.to_string()).collect();
+        let names = config.operators.iter().filter(|(_, o)| o.enabled).map(|(n, _)| n.to_string());
+        let names: Vec<String> = names.chain(manager.iter().map(|_| "integrations".to_string())).collect();
         say(format_args!("hosting {}", if names.is_empty() { "no operator".to_string() } else { names.join(", ") }));
         if dry_run {
             say("nothing is written: the clusters are asked to pretend");
         }
-        Ok(Self { handle, host: tokio::spawn(host.run()), _listening: listening })
+        let host = tokio::spawn(host.run());
+        let integrations = manager.map(|manager| manager.follow(handle.clone()));
+        Ok(Self { handle, host, integrations, _listening: listening })
     }
 
     /// Finishes what is under way and stops.
     pub async fn stop(self) {
         self.handle.stop().await;
+        if let Some(following) = &self.integrations {
+            following.abort();
+        }
         // A host that panicked has said so.
         let _ = self.host.await;
     }

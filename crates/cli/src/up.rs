@@ -134,7 +134,7 @@ fn contexts(cluster: &Cluster, address: SocketAddr) -> Vec<Context> {
 
 /// The clusters of a configuration: logical ones of this process, unless they have a kubeconfig of their own.
 async fn clusters(cluster: &Cluster, config: &Config, file: &Path) -> Result<Clusters, Failure> {
-    let mut clusters = Clusters::default();
+    let mut clusters = Clusters { embedded: Some(cluster.clone()), ..Clusters::default() };
     for (name, wanted) in &config.clusters {
         let (client, config) = if wanted.kubeconfig.is_some() || wanted.context.is_some() {
             run::client(name, wanted).await?

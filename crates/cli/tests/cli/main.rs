@@ -7,6 +7,7 @@ mod control;
 mod faults;
 mod gather;
 mod guests;
+mod integrations;
 mod kernel;
 mod probe;
 mod process;

@@ -1,0 +1,66 @@
+//! `switchboard integrations plan`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use switchboard_kernel::host::{Host, Settings};
+use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::limits::{GlobalLimits, Limits};
+
+use super::hosting::Manager;
+use crate::explain::{Form, print};
+use crate::failure::Failure;
+use crate::talk::say;
+use crate::{DIFFERS, guests, kernel};
+
+/// Shows what would be written on live clusters.
+#[derive(Args)]
+pub struct Plan {
+    /// The configuration with the section `integrations`
+    #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
+    config: PathBuf,
+    /// How long everything may take to be read and decided
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+}
+
+impl Plan {
+    /// Prints the report; exits with 2 when something would be written, with 1 when not all could be planned.
+    pub async fn run(self) -> Result<ExitCode, Failure> {
+        let config = kernel::read_config(&self.config)?;
+        let Some(section) = &config.integrations else {
+            let file = self.config.display();
+            return Err(format!(
+                "{file} has no section `integrations`\nhint: docs/INTEGRATIONS.md says what stands in it"
+            )
+            .into());
+        };
+        let clusters = guests::clusters(&config).await?;
+        let mut manager = Manager::new(section, &config.topology, clusters)?;
+        let (operators, failed) = manager.once().await?;
+        let never = Duration::from_secs(self.timeout * 2);
+        let limits = Limits { backoff_first: never, backoff_max: never, ..Limits::none() };
+        let settings = Settings {
+            clusters: operators.iter().map(|(_, name, client)| (name.clone(), client.clone())).collect(),
+            topology: config.topology.clone(),
+            global: GlobalLimits { requests_per_second: u32::MAX, ..config.limits.clone() },
+            journal: Journal::in_memory(Bounds::default()),
+            dry_run: true,
+        };
+        let operators = operators.into_iter().map(|(operator, ..)| (operator, limits.clone())).collect();
+        let (host, _handle) = Host::new(settings, operators);
+        let report = crate::plan::report(&host.once(Duration::from_secs(self.timeout)).await?);
+        print(&report, self.output)?;
+        failed.iter().for_each(say);
+        Ok(match (report.changes(), report.undecided.is_empty() && failed.is_empty()) {
+            (true, _) => ExitCode::from(DIFFERS),
+            (false, true) => ExitCode::SUCCESS,
+            (false, false) => ExitCode::FAILURE,
+        })
+    }
+}
