@@ -1,5 +1,7 @@
 //! The chart that makes workloads of values.
 
+mod own;
+
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -33,6 +35,11 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// The project's own chart, which makes what the original's makes.
+    pub fn own() -> Self {
+        Self::of_files("integrations", own::files()).expect("the chart of the project is one")
+    }
+
     /// Loads a chart from its folder or its archive.
     ///
     /// # Errors

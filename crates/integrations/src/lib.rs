@@ -25,6 +25,7 @@ pub mod desired;
 pub mod diff;
 pub mod field;
 pub mod hash;
+pub mod lint;
 pub mod meta;
 pub mod model;
 pub mod operator;

@@ -3,6 +3,7 @@
 pub mod bundle;
 pub mod directory;
 pub mod follow;
+pub mod graphql;
 mod lines;
 mod plain;
 pub mod yaml;

@@ -1,0 +1,136 @@
+//! Answers of a server as datafiles again.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::super::{Datafile, Lines};
+use crate::problem::Problem;
+
+/// Datafiles by path, and what could not be read of them.
+#[derive(Default)]
+pub struct Files {
+    files: BTreeMap<String, Value>,
+    problems: Vec<Problem>,
+}
+
+impl Files {
+    /// The settings of the whole app-interface.
+    pub fn settings(&mut self, data: Value) {
+        self.plain("/app-interface/app-interface-settings-1.yml", data);
+    }
+
+    /// Cloud accounts.
+    pub fn accounts(&mut self, data: Value) {
+        self.plain("/aws/account-1.yml", data);
+    }
+
+    /// OCM organizations.
+    pub fn organizations(&mut self, data: Value) {
+        self.plain("/openshift/openshift-cluster-manager-1.yml", data);
+    }
+
+    /// Clusters: what shards are made of. Where a namespace is, its own file says.
+    pub fn clusters(&mut self, data: Value) {
+        self.plain("/openshift/cluster-1.yml", data);
+    }
+
+    /// Integrations, and the namespaces they are in.
+    pub fn integrations(&mut self, data: Value) {
+        for mut file in listed(data) {
+            let Some(path) = self.path(&mut file) else { continue };
+            for managed in file.get_mut("managed").and_then(Value::as_array_mut).into_iter().flatten() {
+                self.managed(&path, managed);
+            }
+            self.insert(&path, "/app-sre/integration-1.yml", file);
+        }
+    }
+
+    /// All of them.
+    pub fn finish(self) -> (Vec<Datafile>, Vec<Problem>) {
+        let files = self.files.into_iter();
+        (files.map(|(path, value)| Datafile::new(&path, value, Lines::default())).collect(), self.problems)
+    }
+
+    fn plain(&mut self, schema: &str, data: Value) {
+        for mut file in listed(data) {
+            if let Some(path) = self.path(&mut file) {
+                self.insert(&path, schema, file);
+            }
+        }
+    }
+
+    /// A namespace becomes a file of its own, which says of cluster and environment what the server said: the form that
+    /// app-interface calls lean. Overrides name the file of their shard again.
+    fn managed(&mut self, integration: &str, managed: &mut Value) {
+        let namespace = managed["namespace"].take();
+        if let Value::Object(mut namespace) = namespace
+            && let Some(path) = self.path(&mut namespace)
+        {
+            managed["namespace"] = json!({ "$ref": path });
+            self.text_of_json(integration, &mut namespace, "environment", "parameters");
+            self.text_of_json(integration, &mut namespace, "cluster", "labels");
+            self.insert(&path, "/openshift/lean-namespace-1.yml", namespace);
+        }
+        let overrides = managed.pointer_mut("/sharding/shardSpecOverrides").and_then(Value::as_array_mut);
+        for one in overrides.into_iter().flatten() {
+            if let Some(path) = one["shard"]["path"].as_str().map(str::to_string) {
+                one["shard"] = json!({ "$ref": path });
+            }
+        }
+    }
+
+    /// The server gives free objects out as text.
+    fn text_of_json(&mut self, integration: &str, file: &mut Map<String, Value>, object: &str, field: &str) {
+        let Some(value) = file.get_mut(object).and_then(|object| object.get_mut(field)) else { return };
+        let Value::String(text) = &*value else { return };
+        match serde_json::from_str(text) {
+            Ok(parsed) => *value = parsed,
+            Err(error) => {
+                let message = format!("the server's {object}.{field} is no JSON: {error}");
+                self.problems.push(Problem::of_file(integration, message));
+                *value = Value::Null;
+            }
+        }
+    }
+
+    fn path(&mut self, file: &mut Map<String, Value>) -> Option<String> {
+        match file.remove("path") {
+            Some(Value::String(path)) => Some(path),
+            _ => {
+                let name = file.get("name").and_then(Value::as_str).unwrap_or("a datafile");
+                self.problems.push(Problem::of_file("", format!("the server gave no path for {name}")));
+                None
+            }
+        }
+    }
+
+    fn insert(&mut self, path: &str, schema: &str, mut file: Map<String, Value>) {
+        without_nulls(&mut file);
+        file.insert("$schema".to_string(), Value::from(schema));
+        self.files.insert(path.to_string(), Value::Object(file));
+    }
+}
+
+fn listed(mut data: Value) -> impl Iterator<Item = Map<String, Value>> {
+    let files = match data["files"].take() {
+        Value::Array(files) => files,
+        _ => Vec::new(),
+    };
+    files.into_iter().filter_map(|file| match file {
+        Value::Object(file) => Some(file),
+        _ => None,
+    })
+}
+
+/// A server says null for a field that a file does not have. What people wrote themselves stays as they wrote it.
+fn without_nulls(file: &mut Map<String, Value>) {
+    file.retain(|_, value| !value.is_null());
+    for (_, value) in file.iter_mut().filter(|(key, _)| !["parameters", "labels"].contains(&key.as_str())) {
+        match value {
+            Value::Object(map) => without_nulls(map),
+            Value::Array(list) => list.iter_mut().filter_map(Value::as_object_mut).for_each(without_nulls),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,115 @@
+#![allow(clippy::unwrap_used)]
+
+use std::cell::RefCell;
+
+use super::*;
+
+/// Answers in order, and what was asked.
+#[derive(Default)]
+struct Script {
+    answers: RefCell<Vec<Result<(u16, &'static str), String>>>,
+    asked: RefCell<Vec<Ask>>,
+    paused: RefCell<Vec<u64>>,
+}
+
+impl Script {
+    fn of(answers: impl IntoIterator<Item = Result<(u16, &'static str), String>>) -> Self {
+        let mut answers: Vec<_> = answers.into_iter().collect();
+        answers.reverse();
+        Self { answers: RefCell::new(answers), ..Self::default() }
+    }
+}
+
+impl Transport for Script {
+    fn call(&self, ask: &Ask) -> Result<(u16, Vec<u8>), String> {
+        self.asked.borrow_mut().push(ask.clone());
+        let answer = self.answers.borrow_mut().pop().unwrap_or_else(|| Err("nobody there".to_string()));
+        answer.map(|(status, body)| (status, body.as_bytes().to_vec()))
+    }
+
+    fn pause(&self, duration: Duration) {
+        self.paused.borrow_mut().push(duration.as_secs());
+    }
+}
+
+fn server() -> Server {
+    Server::new("https://data.example.com:8443/graphql?x=1").unwrap()
+}
+
+#[test]
+fn an_address_is_that_of_a_server_whatever_its_path() {
+    let script = Script::of([Ok((200, "abc\n"))]);
+    assert_eq!(server().sha(&script).unwrap(), "abc");
+    assert_eq!(script.asked.borrow()[0].url, "https://data.example.com:8443/sha256");
+    for wrong in ["", "data.example.com", "ftp://a/b", "http://", "https://user:password@host/graphql"] {
+        assert!(matches!(Server::new(wrong), Err(GraphqlError::Address(_))), "{wrong}");
+    }
+}
+
+/// Spec 1.2: five attempts on any failure, after 1, 2, 3 and 4 seconds.
+#[test]
+fn a_question_is_asked_five_times_with_growing_pauses() {
+    let failures = || [Err("refused".to_string()), Ok((500, "oops")), Ok((200, "not a sha!")), Ok((404, ""))];
+    let script = Script::of(failures().into_iter().chain([Ok((200, "abc"))]));
+    assert_eq!(server().sha(&script).unwrap(), "abc");
+    assert_eq!(*script.paused.borrow(), [1, 2, 3, 4]);
+    let script = Script::of(failures().into_iter().chain([Ok((503, "No loaded data."))]));
+    let error = server().sha(&script).unwrap_err();
+    assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/sha256 for the sha of its bundle");
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(source, "the server answered 503: No loaded data.");
+    assert_eq!(script.asked.borrow().len(), 5);
+}
+
+#[test]
+fn any_error_of_a_server_fails_the_whole_answer() {
+    let partial =
+        r#"{"data":{"integrations":[]},"errors":[{"message":"no","path":["a",0,"b"]},{"message":"neither"}]}"#;
+    let script = Script::of([Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, partial)))));
+    let error = server().fetch(&script).unwrap_err();
+    assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/graphqlsha/abc for settings");
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(source, "the server reports: a[0].b: no; neither");
+}
+
+#[test]
+fn the_token_is_sent_and_never_shown() {
+    let script = Script::default();
+    let server = server().authorized(Some(Secret::new("Basic hunter2")));
+    let error = server.fetch(&script).unwrap_err();
+    assert_eq!(script.asked.borrow()[0].authorization.as_ref().unwrap().reveal(), "Basic hunter2");
+    let shown = format!("{server:?} {error:?} {error} {:?}", script.asked.borrow());
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn answers_become_datafiles_with_references_and_without_nulls() {
+    let mut files = files::Files::default();
+    files.integrations(serde_json::json!({"files": [{
+        "path": "/i.yml", "name": "i", "upstream": null,
+        "managed": [{
+            "namespace": {"path": "/ns.yml", "name": "ns",
+                "environment": {"name": "e", "parameters": "{\"A\": null, \"B\": 1}"},
+                "cluster": {"name": "c", "labels": null, "serverUrl": "u", "automationToken": {"path": "p", "field": "f", "version": null}}},
+            "spec": {"cache": null, "extraEnv": [{"name": "x", "value": "y", "secretName": null}], "imageRef": ""},
+            "sharding": {"strategy": "per-aws-account", "shardSpecOverrides": [{"shard": {"path": "/a.yml"}, "disabled": null}]},
+        }],
+    }]}));
+    let (files, problems) = files.finish();
+    assert_eq!(problems, []);
+    let by_path = |path: &str| files.iter().find(|file| &*file.path == path).unwrap().value();
+    assert_eq!(
+        *by_path("/i.yml"),
+        serde_json::json!({"$schema": "/app-sre/integration-1.yml", "name": "i", "managed": [{
+            "namespace": {"$ref": "/ns.yml"},
+            "spec": {"extraEnv": [{"name": "x", "value": "y"}], "imageRef": ""},
+            "sharding": {"strategy": "per-aws-account", "shardSpecOverrides": [{"shard": {"$ref": "/a.yml"}}]},
+        }]})
+    );
+    assert_eq!(
+        *by_path("/ns.yml"),
+        serde_json::json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "ns",
+            "environment": {"name": "e", "parameters": {"A": null, "B": 1}},
+            "cluster": {"name": "c", "serverUrl": "u", "automationToken": {"path": "p", "field": "f"}}})
+    );
+}

@@ -1,0 +1,76 @@
+//! A server as a source: over a socket, one bundle a run.
+
+use std::fs;
+use std::sync::Arc;
+
+use switchboard_integrations::source::graphql::network::Http;
+use switchboard_integrations::source::graphql::{GraphqlError, Secret, Server as Client};
+use switchboard_integrations::source::sha256;
+
+use crate::example::{folder, served, without_beyond};
+use crate::server::{Server, listen};
+
+fn client(address: &str) -> Client {
+    Client::new(address).unwrap()
+}
+
+#[test]
+fn over_a_socket_with_its_header_and_only_of_the_pinned_bundle() {
+    let server = Arc::new(served());
+    let address = listen(server.clone());
+    let client = client(&address).authorized(Some(Secret::new("Basic c2VjcmV0"))).reading_as("integrations-manager");
+    let bundle = client.fetch(&Http::default()).unwrap();
+    let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
+    assert_eq!(bundle.sha(), sha256(text.as_bytes()));
+    assert_eq!(bundle.commit(), Some("1111111111111111111111111111111111111111"));
+    let seen = server.seen();
+    assert_eq!(seen[0].line, "GET /sha256");
+    assert_eq!(seen[1].line, format!("GET /git-commit-info/{}", bundle.sha()));
+    assert!(seen[2..].iter().all(|one| one.line == format!("POST /graphqlsha/{}", bundle.sha())), "{seen:?}");
+    assert!(seen.iter().all(|one| one.authorization.as_deref() == Some("Basic c2VjcmV0")), "{seen:?}");
+}
+
+#[test]
+fn a_run_stays_with_its_bundle_while_the_server_moves_on() {
+    let server = served();
+    let first = client("http://x").sha(&server).unwrap();
+    let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
+    let renamed = text.replace("app-int-example-01", "app-int-example-09");
+    server.moves_on_to(renamed.clone());
+    let bundle = client("http://x").fetch(&server).unwrap();
+    assert_eq!(bundle.sha(), first);
+    assert!(bundle.file("/aws/app-int-example-01/account.yml").is_some());
+    let next = client("http://x").fetch(&server).unwrap();
+    assert_eq!(next.sha(), sha256(renamed.as_bytes()));
+    assert!(next.file("/aws/app-int-example-01/account.yml").is_none());
+}
+
+/// The original reads only what its own file lists.
+#[test]
+fn schemas_that_are_not_listed_are_forbidden() {
+    let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
+    let server = Server::of(&text.replace("\"/openshift/lean-namespace-1.yml\",\"/app-sre", "\"/app-sre"));
+    let refused = client("http://x").reading_as("integrations-manager").fetch(&server).unwrap_err();
+    assert!(
+        matches!(&refused, GraphqlError::Forbidden(_, schemas) if *schemas == ["/openshift/lean-namespace-1.yml"]),
+        "{refused}"
+    );
+    let refused = client("http://x").reading_as("nobody").fetch(&server).unwrap_err();
+    assert!(matches!(&refused, GraphqlError::NotFound(name) if name == "nobody"), "{refused}");
+    assert!(client("http://x").fetch(&server).is_ok(), "who reads for himself may read all");
+}
+
+/// Spec 1.2: what the original cannot read fails its query; here it is told where.
+#[test]
+fn what_the_server_reports_is_told_with_its_place() {
+    let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
+    let server = Server::of(&text.replace("\"strategy\":\"per-ocm-organization\"", "\"strategy\":\"per-moon\""));
+    let error = client("http://x").fetch(&server).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("could not ask http://x/graphqlsha/{} for integrations", client("http://x").sha(&server).unwrap())
+    );
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("managed[0].sharding: Abstract type \"IntegrationSharding_v1\" must resolve"), "{source}");
+    assert_eq!(server.paused().len(), 4, "asked five times");
+}

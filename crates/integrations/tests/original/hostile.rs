@@ -1,0 +1,263 @@
+//! Data that is broken, on purpose or not: clear errors, an end, and the good part works.
+
+use std::fmt::Write as _;
+
+use switchboard_integrations::chart::Chart;
+use switchboard_integrations::desired::{Builder, Desired};
+use switchboard_integrations::lint::lint;
+use switchboard_integrations::meta::Meta;
+use switchboard_integrations::settings::Settings;
+use switchboard_integrations::source::{Bundle, bundle, directory, graphql};
+
+use crate::server::Server;
+
+const NAMESPACE: &str =
+    "{$schema: /openshift/lean-namespace-1.yml, name: ns, cluster: {name: c, serverUrl: u}, environment: {name: e}}";
+const RESOURCES: &str = "resources: {requests: {cpu: 100m, memory: 1Mi}, limits: {memory: 2Mi}}";
+
+fn integration(name: &str, element: &str) -> String {
+    format!(
+        "$schema: /app-sre/integration-1.yml\nlabels: {{}}\nname: {name}\ndescription: d\nschemas: []\nmanaged:\n- {element}\n"
+    )
+}
+
+fn good(name: &str) -> String {
+    integration(name, &format!("{{namespace: {{$ref: /ns.yml}}, spec: {{{RESOURCES}}}}}"))
+}
+
+fn build(bundle: &Bundle) -> Desired {
+    Builder::new(Chart::own(), Settings::default()).build(bundle)
+}
+
+fn names(desired: &Desired) -> Vec<String> {
+    desired.targets.values().flat_map(|target| target.objects()).map(|object| object.name.clone()).collect()
+}
+
+/// Files as a directory has them.
+fn files<const N: usize>(files: [(&str, &str); N]) -> Bundle {
+    directory::of_files(files.map(|(name, text)| (name.to_string(), text.as_bytes().to_vec())))
+}
+
+/// One bad file beside a good one: the good one runs, the bad one is named with its line.
+#[track_caller]
+fn check(bad: &str, expected: &str) {
+    let good = good("good");
+    let bundle = files([("ns.yml", NAMESPACE), ("good.yml", &good), ("bad.yml", bad)]);
+    let desired = build(&bundle);
+    assert!(names(&desired).contains(&"qontract-reconcile-good".to_string()), "{bad}");
+    let problems: Vec<String> = desired.problems().iter().map(ToString::to_string).collect();
+    assert!(problems.iter().any(|problem| problem.starts_with(expected)), "{bad}\n{problems:?}");
+    assert!(!lint(&bundle, &Meta::default()).is_empty(), "{bad}");
+}
+
+#[test]
+fn a_bad_file_disables_itself_and_nothing_else() {
+    let element = |text: &str| integration("bad", text);
+    let spec = |spec: &str, rest: &str| element(&format!("{{namespace: {{$ref: /ns.yml}}, spec: {{{spec}}}{rest}}}"));
+    check("", "/bad.yml:1: ");
+    check("[", "/bad.yml:");
+    check("just a text", "/bad.yml:1: ");
+    check("a: 1\n---\nb: 2\n", "/bad.yml:");
+    check("$schema: /app-sre/integration-1.yml\n", "/bad.yml:");
+    check("$schema: [/app-sre/integration-1.yml]\nname: x\n", "/bad.yml:");
+    check("$schema: /app-sre/integration-1.yml\nname: {a: b}\n", "/bad.yml:2: name: must be a text");
+    check("$schema: /app-sre/integration-1.yml\nname: bad\nmanaged: {a: b}\n", "/bad.yml:3: managed: must be a list");
+    check(&element("3"), "/bad.yml:7: managed[0]: ");
+    check(&element("{namespace: {$ref: /gone.yml}}"), "/bad.yml:7: managed[0].namespace: refers to /gone.yml");
+    check(&element("{namespace: {$ref: /bad.yml}}"), "/bad.yml:");
+    check(&element("{namespace: {$ref: /good.yml}}"), "/good.yml:");
+    check(&spec("", ""), "/bad.yml:7: managed[0].spec: has no `resources`");
+    check(
+        &spec("resources: {requests: {cpu: 1, memory: 1}}", ""),
+        "/bad.yml:7: managed[0].spec.resources: has no `limits`",
+    );
+    check(&spec(&format!("{RESOURCES}, cache: 'yes'"), ""), "/bad.yml:7: managed[0].spec.cache: must be true or false");
+    check(&spec(&format!("{RESOURCES}, extraEnv: {{}}"), ""), "/bad.yml:7: managed[0].spec.extraEnv: must be a list");
+    for (sharding, expected) in [
+        ("{}", "managed[0].sharding: has no `strategy`"),
+        ("{strategy: static}", "managed[0].sharding: has no `shards`"),
+        ("{strategy: static, shards: many}", "managed[0].sharding.shards: must be a whole number"),
+        ("{strategy: static, shards: 0}", "managed[0]: is divided into 0 shards"),
+        ("{strategy: static, shards: 999999999}", "managed[0]: is divided into 999999999 shards; at most"),
+        ("{strategy: static, shards: 1e99}", "managed[0].sharding.shards: must be a whole number"),
+        ("{strategy: per-moon}", "managed[0].sharding.strategy: there is no strategy `per-moon`"),
+        ("{strategy: per-aws-account}", "managed[0]: integration bad does not support"),
+        ("{strategy: per-object}", "managed[0].sharding: has no `schema`"),
+        (
+            "{strategy: static, shards: 2, shardSpecOverrides: [{shard: '7'}]}",
+            "managed[0].sharding.shardSpecOverrides[0]: there is no shard `7`",
+        ),
+        (
+            "{strategy: static, shards: 2, shardSpecOverrides: [{imageRef: x}]}",
+            "managed[0].sharding.shardSpecOverrides[0]: names no shard",
+        ),
+    ] {
+        let text = spec(RESOURCES, &format!(", sharding: {sharding}"));
+        let text = if sharding.contains("per-aws") { text.replace("name: bad", "name: aws-ami-share") } else { text };
+        let expected = expected.replace("integration bad", "integration aws-ami-share");
+        check(&text, &format!("/bad.yml:7: {expected}"));
+    }
+}
+
+#[test]
+fn names_that_clash_disable_only_each_other() {
+    let (a, b, good) = (good("same"), good("same"), good("good"));
+    let bundle = Bundle::of_texts([("/ns.yml", NAMESPACE), ("/a.yml", &a), ("/b.yml", &b), ("/good.yml", &good)]);
+    let desired = build(&bundle);
+    assert!(names(&desired).contains(&"qontract-reconcile-good".to_string()));
+    assert!(!desired.problems().is_empty());
+}
+
+#[test]
+fn names_that_no_object_can_have_disable_only_their_own() {
+    for name in ["UPPER", "with space", "-", "a/b", "ä", "x: y", "\"quoted\"", "'{{ .Values }}'", "a\\nb"] {
+        check(&good(&format!("{name:?}")), "/bad.yml:");
+    }
+}
+
+/// Texts of users go through a template and through YAML; none of them may become something else.
+#[test]
+fn texts_of_users_stay_texts() {
+    let texts = [
+        "true",
+        "5",
+        "a: b",
+        "#x",
+        "*x",
+        "&x",
+        "!!x",
+        "- y",
+        "{{ .Values }}",
+        "{{",
+        "}}",
+        "'",
+        "\"",
+        "1e3",
+        "0x1f",
+        "~",
+        "null",
+        "${",
+        "%",
+        "@",
+        "`",
+        "\\",
+        "|",
+        ">",
+        "? x",
+        "2024-01-01",
+        "1:30",
+        "yes",
+        " lead",
+        "trail ",
+        "ä€😀",
+        "a\tb",
+        "<<",
+    ];
+    let mut env = String::new();
+    for (index, text) in texts.iter().enumerate() {
+        let _ = write!(env, "{{name: V{index}, value: {}}}, ", serde_json::to_string(text).unwrap());
+    }
+    let text = integration(
+        "texts",
+        &format!(
+            "{{namespace: {{$ref: /ns.yml}}, spec: {{{RESOURCES}, extraEnv: [{env}], extraArgs: \"--x '\\\" \\\\ : #\"}}}}"
+        ),
+    );
+    let desired = build(&Bundle::of_texts([("/ns.yml", NAMESPACE), ("/texts.yml", &text)]));
+    assert_eq!(desired.problems(), []);
+    let target = desired.targets.values().next().unwrap();
+    let made =
+        target.objects()[0].body.pointer("/spec/template/spec/containers/0/env").unwrap().as_array().unwrap().clone();
+    for (index, text) in texts.iter().enumerate() {
+        let found = made.iter().find(|env| env["name"] == format!("V{index}")).unwrap();
+        assert_eq!(found["value"], *text);
+    }
+    let args = made.iter().find(|env| env["name"] == "INTEGRATION_EXTRA_ARGS").unwrap();
+    assert_eq!(args["value"], "--x '\" \\ : #");
+}
+
+#[test]
+fn yaml_that_grows_when_it_is_read_is_refused() {
+    let mut bomb = String::from("$schema: /app-sre/integration-1.yml\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+    for level in 1..12 {
+        let before = format!("*a{}", level - 1);
+        let _ = writeln!(bomb, "a{level}: &a{level} [{}]", vec![before; 10].join(","));
+    }
+    check(&bomb, "/bad.yml:");
+    check(
+        &format!("$schema: /app-sre/integration-1.yml\nname: {}1{}\n", "[".repeat(5000), "]".repeat(5000)),
+        "/bad.yml:",
+    );
+    check("$schema: /app-sre/integration-1.yml\nname: !!python/object/apply:os.system ['true']\n", "/bad.yml:");
+    check("$schema: /app-sre/integration-1.yml\nname: &a [*a]\n", "/bad.yml:");
+}
+
+/// Every beginning of a good file, and every file with one letter replaced: an end, and the other file works.
+#[test]
+fn files_that_are_cut_or_damaged_never_take_others_with_them() {
+    let whole = integration(
+        "bad",
+        &format!(
+            "{{namespace: {{$ref: /ns.yml}}, spec: {{{RESOURCES}, logs: {{slack: true}}}}, sharding: {{strategy: static, shards: 2}}}}"
+        ),
+    );
+    let good = good("good");
+    let letters = ['\0', '{', '}', '[', ':', '-', '*', '&', '\n', '"', '\'', '😀'];
+    let mut texts: Vec<String> = (0..whole.len()).step_by(3).map(|end| whole[..end].to_string()).collect();
+    for (index, _) in whole.char_indices().step_by(5) {
+        let letter = letters[index % letters.len()];
+        texts.push(format!("{}{letter}{}", &whole[..index], &whole[index + 1..]));
+    }
+    let mut builder = Builder::new(Chart::own(), Settings::default());
+    for text in texts {
+        let bundle = files([("ns.yml", NAMESPACE), ("good.yml", &good), ("bad.yml", &text)]);
+        let desired = builder.build(&bundle);
+        assert!(names(&desired).contains(&"qontract-reconcile-good".to_string()), "{text}");
+        lint(&bundle, &Meta::default());
+    }
+}
+
+#[test]
+fn a_bundle_of_many_files_nobody_asks_for_is_read_within_a_bound() {
+    let filler = "x".repeat(1000);
+    let mut text = String::from("{\"data\":{");
+    for number in 0..20_000 {
+        let _ = write!(
+            text,
+            "\"/f{number}.yml\":{{\"$schema\":\"/other-1.yml\",\"name\":\"{number}\",\"text\":\"{filler}\"}},"
+        );
+    }
+    let namespace = directory::of_files([("ns.yml".to_string(), NAMESPACE.as_bytes().to_vec())]);
+    let namespace = namespace.file("/ns.yml").unwrap().value().to_string();
+    let good = Bundle::of_texts([("/good.yml", good("good").as_str())]);
+    let good = good.file("/good.yml").unwrap().value().to_string();
+    let _ = write!(text, "\"/good.yml\":{good},\"/ns.yml\":{namespace}}},\"git_commit\":\"c\"}}");
+    let read = bundle::parse("large", text.as_bytes()).unwrap();
+    assert_eq!(read.files().count(), 20_002);
+    assert_eq!(names(&build(&read)), ["qontract-reconcile-good", "qontract-reconcile"]);
+}
+
+#[test]
+fn a_server_that_answers_nonsense_is_an_error_and_no_panic() {
+    let nonsense = [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "{\"data\":null}",
+        "{\"data\":[]}",
+        "{\"errors\":3}",
+        "<html>",
+        "\u{0}",
+        "{\"data\":{\"files\":3}}",
+    ];
+    for answer in nonsense {
+        let server = Server::of("{\"data\":{}}");
+        let client = graphql::Server::new("http://x").unwrap();
+        server.fails_with(std::iter::once((200, "abc")).chain(std::iter::repeat_n((200, answer), 40)));
+        match client.fetch(&server) {
+            Ok(bundle) => assert_eq!(bundle.files().count(), 0, "{answer}"),
+            Err(error) => assert!(error.to_string().starts_with("could not ask http://x/"), "{answer}: {error}"),
+        }
+    }
+}

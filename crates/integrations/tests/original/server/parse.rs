@@ -1,0 +1,126 @@
+//! GraphQL documents: queries, fragments, fields with other names. Arguments are read and not used.
+
+use std::collections::BTreeMap;
+
+/// One query with its fragments.
+#[derive(Debug, Default)]
+pub struct Document {
+    pub query: Vec<Selection>,
+    pub fragments: BTreeMap<String, (String, Vec<Selection>)>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Selection {
+    Field {
+        answer: String,
+        name: String,
+        selections: Vec<Selection>,
+    },
+    Spread(String),
+    /// `... on Type { … }`
+    On(String, Vec<Selection>),
+}
+
+pub fn document(text: &str) -> Result<Document, String> {
+    let tokens = tokens(text)?;
+    let mut parser = Parser { tokens, at: 0 };
+    let mut document = Document::default();
+    while let Some(token) = parser.peek() {
+        match token.as_str() {
+            "{" => document.query = parser.selections()?,
+            "query" => {
+                parser.next()?;
+                while parser.peek().is_some_and(|token| token != "{") {
+                    parser.next()?;
+                }
+                document.query = parser.selections()?;
+            }
+            "fragment" => {
+                parser.next()?;
+                let name = parser.next()?;
+                parser.expect("on")?;
+                let of = parser.next()?;
+                let selections = parser.selections()?;
+                document.fragments.insert(name, (of, selections));
+            }
+            other => return Err(format!("Unexpected {other:?}")),
+        }
+    }
+    Ok(document)
+}
+
+fn tokens(text: &str) -> Result<Vec<String>, String> {
+    let mut tokens = Vec::new();
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            ' ' | '\n' | ',' | '\t' | '\r' => {}
+            '{' | '}' | '(' | ')' | ':' | '$' | '!' => tokens.push(char.to_string()),
+            '.' if chars.next() == Some('.') && chars.next() == Some('.') => tokens.push("...".to_string()),
+            c if c.is_ascii_alphanumeric() || c == '_' => {
+                let mut word = c.to_string();
+                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    word.push(c);
+                }
+                tokens.push(word);
+            }
+            other => return Err(format!("Cannot parse the unexpected character {other:?}")),
+        }
+    }
+    Ok(tokens)
+}
+
+struct Parser {
+    tokens: Vec<String>,
+    at: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&String> {
+        self.tokens.get(self.at)
+    }
+
+    fn next(&mut self) -> Result<String, String> {
+        let token = self.peek().cloned().ok_or("Unexpected <EOF>")?;
+        self.at += 1;
+        Ok(token)
+    }
+
+    fn expect(&mut self, wanted: &str) -> Result<(), String> {
+        match self.next()? {
+            found if found == wanted => Ok(()),
+            found => Err(format!("Expected {wanted:?}, found {found:?}")),
+        }
+    }
+
+    fn selections(&mut self) -> Result<Vec<Selection>, String> {
+        self.expect("{")?;
+        let mut selections = Vec::new();
+        loop {
+            let token = self.next()?;
+            match token.as_str() {
+                "}" => return Ok(selections),
+                "..." if self.peek().is_some_and(|token| token == "on") => {
+                    self.next()?;
+                    let of = self.next()?;
+                    selections.push(Selection::On(of, self.selections()?));
+                }
+                "..." => selections.push(Selection::Spread(self.next()?)),
+                _ => selections.push(self.field(token)?),
+            }
+        }
+    }
+
+    fn field(&mut self, answer: String) -> Result<Selection, String> {
+        let mut name = answer.clone();
+        if self.peek().is_some_and(|token| token == ":") {
+            self.next()?;
+            name = self.next()?;
+        }
+        if self.peek().is_some_and(|token| token == "(") {
+            while self.next()? != ")" {}
+        }
+        let selections = if self.peek().is_some_and(|token| token == "{") { self.selections()? } else { Vec::new() };
+        Ok(Selection::Field { answer, name, selections })
+    }
+}
