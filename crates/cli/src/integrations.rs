@@ -4,6 +4,7 @@ mod compare;
 mod connect;
 mod from;
 pub mod hosting;
+mod lint;
 mod plan;
 mod render;
 mod who;
@@ -35,6 +36,8 @@ enum Command {
     Render(render::Render),
     /// Tells what changes between two directories, bundles or commits; exits with 2 when something does.
     Diff(compare::Diff),
+    /// Tells what is wrong or questionable in the data, with file, line and field; exits with 1 when something is wrong.
+    Lint(lint::Lint),
     /// Shows what would be written on the live clusters of a configuration; writes nothing.
     Plan(plan::Plan),
     /// Tells what runs where, and in which shards something is different.
@@ -47,6 +50,7 @@ impl Integrations {
         match self.command {
             Command::Render(render) => render.run(),
             Command::Diff(diff) => diff.run(),
+            Command::Lint(lint) => lint.run(),
             Command::Plan(plan) => plan.run().await,
             Command::Who(who) => who.run(),
         }
@@ -130,7 +134,7 @@ fn meta(file: Option<&std::path::Path>) -> Result<Meta, Failure> {
 fn chart(path: Option<&std::path::Path>) -> Result<Chart, Failure> {
     Ok(match path {
         Some(path) => Chart::load(path)?,
-        None => return Err("no chart is given\nhint: --chart CHART names one".into()),
+        None => Chart::own(),
     })
 }
 

@@ -1,9 +1,11 @@
-//! Where data is read from on the command line: a directory, a bundle, or a commit of a repository.
+//! Where data is read from on the command line: a directory, a bundle, a server, or a commit of a repository.
 
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use switchboard_integrations::source::graphql::network::Http;
+use switchboard_integrations::source::graphql::{Secret, Server};
 use switchboard_integrations::source::{Bundle, MAX_BUNDLE_BYTES, bundle, directory};
 
 use crate::failure::Failure;
@@ -11,14 +13,43 @@ use crate::failure::Failure;
 /// The beginning of a commit: `git:main`, `git:main:data`.
 const COMMIT: &str = "git:";
 
+/// The variable with what a server wants as `Authorization`: on a command line everybody could read it.
+const AUTHORIZATION: &str = "QONTRACT_AUTHORIZATION";
+/// The integration as which a server is asked: it reads the schemas its own file lists.
+const READER: &str = "integrations-manager";
+
 /// Reads what a text names.
 pub fn read(from: &str) -> Result<Bundle, Failure> {
     if let Some(commit) = from.strip_prefix(COMMIT) {
         let (commit, folder) = commit.split_once(':').unwrap_or((commit, ""));
         return of_commit(commit, folder);
     }
+    if from.starts_with("http://") || from.starts_with("https://") {
+        let secret = std::env::var(AUTHORIZATION).ok().filter(|secret| !secret.is_empty());
+        return Ok(server(from, secret)?.fetch(&Http::default())?);
+    }
     let path = Path::new(from);
     if path.is_dir() { Ok(directory::read(path)?) } else { Ok(bundle::read(path)?) }
+}
+
+/// A server at an address, with what it wants as `Authorization`.
+fn server(address: &str, secret: Option<String>) -> Result<Server, Failure> {
+    Ok(Server::new(address)?.authorized(secret.map(Secret::new)).reading_as(READER))
+}
+
+/// The bundle a server is at, unless it is the one of this sha.
+pub fn newer(address: &str, authorization: Option<&Path>, sha: Option<&str>) -> Result<Option<Bundle>, Failure> {
+    let read = |path: &Path| {
+        let secret = std::fs::read_to_string(path);
+        secret.map_err(|error| format!("could not read {}: {error}", path.display()))
+    };
+    let secret = authorization.map(read).transpose()?.map(|secret| secret.trim().to_string());
+    let (server, network) = (server(address, secret)?, Http::default());
+    let latest = server.sha(&network)?;
+    if sha == Some(latest.as_str()) {
+        return Ok(None);
+    }
+    Ok(Some(server.fetch_sha(&network, &latest)?))
 }
 
 /// The files of a commit of the repository this is started in, through `git archive`.

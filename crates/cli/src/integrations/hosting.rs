@@ -24,7 +24,7 @@ use switchboard_kernel::place::{ClusterName, Topology};
 use tokio::task::JoinHandle;
 
 use super::connect::Connect;
-use super::{chart, meta, variables};
+use super::{chart, from, meta, variables};
 use crate::failure::{self, Failure};
 use crate::guests::Clusters;
 use crate::talk::say;
@@ -44,19 +44,30 @@ pub struct Manager {
 
 /// Where the data is read from.
 #[derive(Clone)]
-struct Source(IntegrationsSource);
+struct Source {
+    of: IntegrationsSource,
+    authorization: Option<PathBuf>,
+    /// What a server gave out last: it is asked for more only when it has moved on.
+    last: Option<Arc<Bundle>>,
+}
 
 impl Source {
-    fn read(&self) -> Result<Bundle, Failure> {
-        match &self.0 {
-            IntegrationsSource::Path(path) if path.is_dir() => Ok(directory::read(path)?),
-            IntegrationsSource::Path(path) => Ok(bundle::read(path)?),
-            IntegrationsSource::Server(address) => Err(format!("{address} cannot be asked by this build").into()),
-        }
+    fn read(&self) -> Result<Arc<Bundle>, Failure> {
+        Ok(match &self.of {
+            IntegrationsSource::Path(path) if path.is_dir() => Arc::new(directory::read(path)?),
+            IntegrationsSource::Path(path) => Arc::new(bundle::read(path)?),
+            IntegrationsSource::Server(address) => {
+                let sha = self.last.as_ref().map(|bundle| bundle.sha());
+                match (from::newer(address, self.authorization.as_deref(), sha)?, &self.last) {
+                    (None, Some(last)) => last.clone(),
+                    (newer, _) => Arc::new(newer.ok_or("the server has no bundle")?),
+                }
+            }
+        })
     }
 
     fn path(&self) -> Option<PathBuf> {
-        match &self.0 {
+        match &self.of {
             IntegrationsSource::Path(path) => Some(path.clone()),
             IntegrationsSource::Server(_) => None,
         }
@@ -85,7 +96,7 @@ impl Manager {
             allowed: config.allow_deletes.into(),
         };
         Ok(Self {
-            source: Source(config.source.clone()),
+            source: Source { of: config.source.clone(), authorization: config.authorization.clone(), last: None },
             interval: config.interval,
             builder: Builder::new(chart, settings),
             shelf: Arc::new(Shelf::new(guard, config.compat, config.take_over)),
@@ -138,6 +149,9 @@ impl Manager {
     async fn read(&mut self) -> Result<Option<Arc<Desired>>, Failure> {
         let source = self.source.clone();
         let bundle = tokio::task::spawn_blocking(move || source.read()).await??;
+        if matches!(self.source.of, IntegrationsSource::Server(_)) {
+            self.source.last = Some(bundle.clone());
+        }
         let before = self.shelf.desired();
         let unreached = before.targets.keys().any(|(cluster, _)| !self.reached.contains(cluster));
         if before.sha == bundle.sha() && !unreached {

@@ -138,6 +138,34 @@ fn one_bad_file_is_told_and_the_rest_is_rendered() {
 }
 
 #[test]
+fn lint_has_nothing_against_the_example_and_tells_the_line_of_what_is_wrong() {
+    let clean = integrations(&["lint", "--strict", "--from", example().to_str().unwrap()]);
+    assert_eq!((clean.status.code(), text(&clean).as_str()), (Some(0), "0 errors, 0 warnings\n"));
+    let data = copied();
+    edit(data.path(), "integrations/quay-mirror.yml", "$ref: /services", "$ref: /gone");
+    edit(data.path(), "integrations/aws-ami-share.yml", "logs:", "log:");
+    let from = data.path().to_str().unwrap();
+    let told = integrations(&["lint", "--from", from]);
+    assert_eq!(told.status.code(), Some(1));
+    let said = text(&told);
+    assert!(
+        said.contains("error: /integrations/quay-mirror.yml:1")
+            && said.contains("managed[0].namespace: refers to /gone"),
+        "{said}"
+    );
+    assert!(
+        said.contains(
+            "managed[0].spec.log: is not known, and does nothing (unknown-field)\nhint: did you mean `logs`?"
+        ),
+        "{said}"
+    );
+    let findings = json(&integrations(&["lint", "-o", "json", "--from", from]));
+    assert!(
+        findings.as_array().unwrap().iter().any(|one| one["rule"] == "unknown-field" && one["severity"] == "warning")
+    );
+}
+
+#[test]
 fn wrong_references_are_a_wrong_command_line() {
     let wrong = integrations(&["render", "--from", ".", "-r", "stage"]);
     assert_eq!(wrong.status.code(), Some(64), "{}", text(&wrong));
