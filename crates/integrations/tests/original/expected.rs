@@ -181,6 +181,19 @@ fn by_default_only_what_was_wrong_is_made_otherwise() {
         "~ edge-01/integrations-edge Deployment qontract-reconcile-openshift-namespaces-prod-01",
         "~ edge-01/integrations-edge Deployment qontract-reconcile-openshift-namespaces-prod-02",
         "~ edge-01/integrations-edge Deployment qontract-reconcile-openshift-namespaces-stage-01",
+        // Jobs have shards, and images of their own.
+        "- prod-01/integrations CronJob qontract-reconcile-dashdotdb-dvo",
+        "+ prod-01/integrations CronJob qontract-reconcile-dashdotdb-dvo-prod-01",
+        "+ prod-01/integrations CronJob qontract-reconcile-dashdotdb-dvo-prod-02",
+        "+ prod-01/integrations CronJob qontract-reconcile-dashdotdb-dvo-prod-03",
+        "+ prod-01/integrations CronJob qontract-reconcile-dashdotdb-dvo-stage-01",
+        // An organization can disable an integration, as clusters and accounts can.
+        "- prod-01/integrations Deployment qontract-reconcile-ocm-upgrade-scheduler-org-2cxhwholesaleorg",
+        // A parameter that two integrations declare can be set all the same.
+        "~ stage-01/integrations Deployment qontract-reconcile-openshift-saas-deploy-trigger-configs",
+        "~ stage-01/integrations Deployment qontract-reconcile-terraform-resources-app-int-example-01",
+        "~ stage-01/integrations Deployment qontract-reconcile-terraform-resources-app-int-example-02",
+        "~ stage-01/integrations Deployment qontract-reconcile-terraform-resources-data-lake",
     ];
     assert_eq!(differ, expected);
 }
