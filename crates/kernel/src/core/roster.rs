@@ -21,6 +21,8 @@ struct Roster {
     world: World,
     selection: Selection,
     selector: LabelSelector,
+    /// Labels are looked at as the operator sees them: the one with a Namespace's name says another one in the real world.
+    late: bool,
 }
 
 /// Under which names an operator knows objects.
@@ -40,7 +42,15 @@ impl Roster {
         let wanted = self.selection.namespace.as_ref();
         let known = self.world.known_as(object);
         known.is_some_and(|(namespace, _)| wanted.is_none_or(|wanted| *wanted == namespace))
-            && (self.selector.is_everything() || self.selector.matches(Some(&object.labels())))
+            && (self.selector.is_everything()
+                || self.labels(object).is_some_and(|own| self.selector.matches(Some(&own))))
+    }
+
+    fn labels(&self, object: &Object) -> Option<switchboard_object::Map> {
+        match self.late {
+            true => Some(self.world.topology.seen(self.world.place, object.clone())?.labels()),
+            false => Some(object.labels()),
+        }
     }
 
     fn unit(&self, object: &Object) -> Option<UnitId> {
@@ -53,7 +63,8 @@ impl Rosters {
     pub fn add(&mut self, operator: &OperatorName, table: &TableKey, world: World, selection: &Selection) {
         // A selector that cannot be read selects nothing; the operator's own tests show it at once.
         let selector = selection.selector().unwrap_or_else(|_| LabelSelector::nothing());
-        let roster = Roster { operator: operator.clone(), world, selection: selection.clone(), selector };
+        let (_, late) = world.topology.selection(world.place, &table.resource, selection);
+        let roster = Roster { operator: operator.clone(), world, selection: selection.clone(), selector, late };
         self.0.entry(table.clone()).or_default().push(roster);
     }
 
@@ -72,8 +83,10 @@ impl Rosters {
                 let world = &roster.world;
                 let (selection, _) = world.topology.selection(world.place, &table.resource, &roster.selection);
                 let query = Query { table: table.clone(), selection };
-                let objects = picture.list(&query, &roster.selector).unwrap_or_default();
-                objects.iter().filter_map(|object| roster.unit(object)).collect::<Vec<_>>()
+                let real = if roster.late { &LabelSelector::everything() } else { &roster.selector };
+                let objects = picture.list(&query, real).unwrap_or_default();
+                let taken = objects.iter().filter(|object| !roster.late || roster.takes(object));
+                taken.filter_map(|object| roster.unit(object)).collect::<Vec<_>>()
             })
             .collect()
     }

@@ -97,3 +97,29 @@ fn a_namespace_that_would_be_too_long_is_refused_with_what_to_do() {
     let reason = topology.carry_over(&mut write).unwrap_err();
     assert!(reason.contains("longer than 63 letters") && reason.contains("topology.namespaces"), "{reason}");
 }
+
+/// The label that every Namespace has with its own name says the operator's name for it, not the real one.
+#[test]
+fn namespaces_are_units_by_the_labels_that_their_operator_sees() {
+    const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+    let selection = Selection::all().labelled("kubernetes.io/metadata.name in (shop, home)");
+    let units = Units::Each { place: Place::default(), resource: NAMESPACES, selection };
+    let operator: Arc<dyn Operator> =
+        Arc::new(Puppet { name: "named".into(), units, decide: Box::new(|_, _| Ok(Plan::nothing())) });
+    let acme = Namespaces::new("acme-", Default::default()).unwrap();
+    let topology = Topology::standalone(&cluster()).with_namespaces([acme.clone(), acme.clone(), acme]).unwrap();
+    let mut core = Core::new(Moment(0), 1, topology, GlobalLimits::default(), DecisionId(1));
+    core.add(Moment(0), operator, Limits::none());
+    core.poll(Moment(0));
+    let namespace = |name: &str| {
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "uid": name, "resourceVersion": "1",
+            "labels": {"kubernetes.io/metadata.name": name}}})
+    };
+    let all = ["acme-shop", "acme-other", "shop"].map(namespace);
+    sync(&mut core, 0, &NAMESPACES, &all);
+    let woken: Vec<Unit> = runs(core.poll(Moment(1))).into_iter().map(|run| run.unit.unit).collect();
+    assert_eq!(woken, [Unit::object("", "shop")]);
+    // The same for those that are there already when an operator comes.
+    let present = core.rosters.present(&OperatorName::new("named"), &table(&NAMESPACES), &core.cache.snapshot());
+    assert_eq!(present.into_iter().map(|unit| unit.unit).collect::<Vec<_>>(), woken);
+}
