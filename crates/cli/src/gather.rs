@@ -4,7 +4,7 @@ mod apply;
 mod carry;
 mod collect;
 mod declared;
-mod live;
+pub mod live;
 mod prune;
 pub mod recording;
 

@@ -1,18 +1,25 @@
 //! `switchboard operator`: a native operator as one command of the multi-operator contract.
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use switchboard_gather::contract::ControllerStatus;
+use serde_json::Value;
+use switchboard_gather::Object;
+use switchboard_gather::contract::{ControllerStatus, ResourceType};
 use switchboard_gather::must_gather::MustGather;
-use switchboard_gather::mutation::{Naming, Place, write_directory};
-use switchboard_kernel::contract::{Controllers, Once, Ran, input_resources, output_resources, run_once};
+use switchboard_gather::mutation::{Naming, Place as Folder, write_directory};
+use switchboard_kernel::contract::{Controllers, Once, Ran, input_resources, output_resources, run_beside, run_once};
 use switchboard_kernel::moment::Moment;
+use switchboard_kernel::operator::{Declaration, Units};
+use switchboard_kernel::place::Place;
+use switchboard_object::kind::GroupVersionKind;
 
 use crate::failure::Failure;
+use crate::gather::live::Live;
 use crate::operators;
 use crate::talk::say;
 
@@ -35,7 +42,7 @@ enum Contract {
     OutputResources,
     /// Writes down what the operator wants written, given a directory of what is; needs no network
     ApplyConfiguration(Apply),
-    /// The same for an operator that must reach outside Kubernetes
+    /// The same for an operator that must reach outside Kubernetes; reads the user workload cluster as it is now
     ApplyConfigurationLive(ApplyLive),
 }
 
@@ -74,25 +81,44 @@ impl Operator {
     pub async fn run(self) -> Result<bool, Failure> {
         let operator = operators::operator(&self.operator).expect("the command line takes known operators only");
         let declaration = operator.declaration();
-        let (apply, live) = match self.command {
+        let (apply, workload) = match self.command {
             Contract::InputResources => return print(&input_resources(&declaration).to_yaml()),
             Contract::OutputResources => return print(&output_resources(&declaration).to_yaml()),
-            Contract::ApplyConfiguration(apply) => (apply, false),
+            Contract::ApplyConfiguration(apply) => (apply, None),
             Contract::ApplyConfigurationLive(live) => {
-                // An operator without a word to that cluster would only find out later.
-                kube::config::Kubeconfig::read_from(&live.kubeconfig)?;
-                (live.apply, true)
+                (live.apply, Some(workload(&declaration, &live.kubeconfig).await?))
             }
         };
-        let once = Once { now: apply.now.unwrap_or_else(now), controllers: apply.chosen(), live };
+        let once = Once { now: apply.now.unwrap_or_else(now), controllers: apply.chosen(), live: workload.is_some() };
         // An operator may block, and its own panics must not end the runtime.
         let ran = tokio::task::spawn_blocking(move || -> Result<Ran, Failure> {
-            let ran = run_once(&*operator, apply.given()?, &once)?;
+            let given = apply.given()?;
+            let ran = match workload {
+                Some(workload) => run_beside(&*operator, given, workload, &once)?,
+                None => run_once(&*operator, given, &once)?,
+            };
             write_directory(&apply.output_dir, &ran.mutations, Some(&ran.results), Naming::default())?;
             Ok(ran)
         });
         Ok(told(&ran.await??))
     }
+}
+
+/// What an operator reads of the user workload cluster, as it is there now. The rest is read from the directory.
+async fn workload(declaration: &Declaration, kubeconfig: &Path) -> Result<MustGather, Failure> {
+    let live = Live::connect(Some(kubeconfig)).await?;
+    let inputs = declaration.readable().into_iter().filter(|input| input.place == Place::UserWorkload).collect();
+    let there = Declaration { inputs, outputs: BTreeSet::new(), units: Units::Whole, ..declaration.clone() };
+    let found = live.gather(&input_resources(&there).apply_configuration_resources).await?;
+    found.problems.iter().for_each(|problem| say(format_args!("warning: {problem}")));
+    let object = |(of, value): (ResourceType, Value)| Object {
+        kind: GroupVersionKind::new(&of.group, &of.version, value["kind"].as_str().unwrap_or_default()),
+        plural: of.resource,
+        namespaced: value["metadata"]["namespace"].is_string(),
+        inferred: false,
+        value,
+    };
+    Ok(MustGather::of(found.objects.into_iter().map(object), live.discovery))
 }
 
 impl Apply {
@@ -135,7 +161,7 @@ fn told(ran: &Ran) -> bool {
             say(format_args!("error: controller `{}` failed: {}", result.controller_name, error.message));
         }
     }
-    for mutation in ran.mutations.iter().filter(|mutation| mutation.place == Place::Unspecified) {
+    for mutation in ran.mutations.iter().filter(|mutation| mutation.place == Folder::Unspecified) {
         well = false;
         say(format_args!("error: `{mutation}` is not among the declared outputs"));
     }

@@ -22,7 +22,6 @@ use switchboard_gather::mutation::Mutation;
 use crate::core::decide_caught;
 use crate::moment::Moment;
 use crate::operator::{Operator, Stop, Unit, Units};
-use crate::place::Topology;
 use crate::view::{Picture, View};
 
 pub use controllers::{Controllers, UnknownController};
@@ -69,6 +68,28 @@ pub enum ContractError {
 /// # Errors
 /// When the controllers are not known or the input cannot be read. That an operator fails is in the results.
 pub fn run_once(operator: &dyn Operator, given: MustGather, how: &Once) -> Result<Ran, ContractError> {
+    run(operator, given, None, how)
+}
+
+/// The same with the user workload cluster as it is now in the place of what the directory says of it.
+///
+/// # Errors
+/// As [`run_once`].
+pub fn run_beside(
+    operator: &dyn Operator,
+    given: MustGather,
+    workload: MustGather,
+    how: &Once,
+) -> Result<Ran, ContractError> {
+    run(operator, given, Some(workload), how)
+}
+
+fn run(
+    operator: &dyn Operator,
+    given: MustGather,
+    workload: Option<MustGather>,
+    how: &Once,
+) -> Result<Ran, ContractError> {
     let declaration = operator.declaration();
     let enabled = how.controllers.enabled(&[operator.name()]).map_err(ContractError::Controllers)?;
     let mut result = ControllerResult {
@@ -79,9 +100,9 @@ pub fn run_once(operator: &dyn Operator, given: MustGather, how: &Once) -> Resul
     let mut ran = Ran::default();
     if !enabled.is_empty() {
         let readable = Arc::new(declaration.readable());
-        let directory = Directory::of(given, &readable, how.live).map_err(ContractError::Input)?;
+        let directory = Directory::of(given, workload, &readable, how.live).map_err(ContractError::Input)?;
+        let topology = Arc::new(directory.topology());
         let picture: Arc<dyn Picture> = Arc::new(directory);
-        let topology = Arc::new(Topology::standalone(&directory::cluster()));
         let view = || View::new(picture.clone(), topology.clone(), readable.clone(), how.now);
         result.status = ControllerStatus::Succeeded;
         for unit in units(&declaration.units, &view()) {

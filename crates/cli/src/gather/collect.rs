@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_gather::contract::Rules;
-use switchboard_gather::prune::Pruning;
 
 use super::declared::Inputs;
 use super::fresh;
@@ -31,17 +30,6 @@ impl Collect {
         fresh(self.target.path())?;
         let live = Live::connect(self.kubeconfig.as_deref()).await?;
         let list = &inputs.apply_configuration_resources;
-        let mut pruning = Pruning::new(list, Rules::Native);
-        loop {
-            let questions = pruning.questions();
-            if questions.is_empty() {
-                break;
-            }
-            for question in questions {
-                let answer = live.answer(&question).await;
-                pruning.answer(question, answer);
-            }
-        }
-        self.target.write(pruning.finish()?, list, &live.discovery, Rules::Native)
+        self.target.write(live.gather(list).await?, list, &live.discovery, Rules::Native)
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use http::header::ACCEPT;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
-use switchboard_gather::contract::ResourceType;
+use switchboard_gather::contract::{ResourceList, ResourceType, Rules};
 use switchboard_gather::discovery::Discovery;
-use switchboard_gather::prune::Question;
+use switchboard_gather::prune::{PruneError, Pruned, Pruning, Question};
 use switchboard_object::selector::LabelSelector;
 
 use crate::failure::Failure;
@@ -68,6 +68,24 @@ impl Live {
                 let selector = LabelSelector::from_object(Some(&selector.to_value())).map_err(|e| e.to_string())?;
                 let query = format!("?labelSelector={}&", encode(&selector.to_string()));
                 self.pages(listed(of, namespace, query)).await
+            }
+        }
+    }
+
+    /// All that a list asks for.
+    ///
+    /// # Errors
+    /// When the list cannot be followed.
+    pub async fn gather(&self, list: &ResourceList) -> Result<Pruned, PruneError> {
+        let mut pruning = Pruning::new(list, Rules::Native);
+        loop {
+            let questions = pruning.questions();
+            if questions.is_empty() {
+                return pruning.finish();
+            }
+            for question in questions {
+                let answer = self.answer(&question).await;
+                pruning.answer(question, answer);
             }
         }
     }

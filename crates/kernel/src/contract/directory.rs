@@ -10,31 +10,52 @@ use switchboard_object::selector::LabelSelector;
 use super::declared::type_of;
 use crate::object::Object;
 use crate::operator::Declared;
-use crate::place::{ClusterName, Place};
+use crate::place::{ClusterName, Place, Topology};
 use crate::resource::{ObjectKey, Query, TableKey};
 use crate::view::Picture;
 
-/// Everything that was dumped, as one cluster: the operator's world has no other.
+/// Everything that was dumped, as one cluster; beside it the user workload cluster, when that one is there itself.
 pub(super) struct Directory {
     given: MustGather,
+    workload: Option<MustGather>,
     live: bool,
 }
 
-/// The one cluster there is.
-pub(super) fn cluster() -> ClusterName {
-    ClusterName::new(&Place::Configuration.to_string())
+fn cluster(place: Place) -> ClusterName {
+    ClusterName::new(&place.to_string())
 }
 
 impl Directory {
     /// Of what was read from disk. What the operator reads must be there in its version, or not at all.
-    pub fn of(given: MustGather, readable: &BTreeSet<Declared>, live: bool) -> Result<Self, ReadError> {
+    pub fn of(
+        given: MustGather,
+        workload: Option<MustGather>,
+        readable: &BTreeSet<Declared>,
+        live: bool,
+    ) -> Result<Self, ReadError> {
+        let directory = Self { given, workload, live };
         for input in readable {
-            match given.list(&type_of(&input.resource), &Listing::all("")) {
+            let topology = directory.topology();
+            match directory.at(topology.cluster(input.place)).list(&type_of(&input.resource), &Listing::all("")) {
                 Ok(_) | Err(ReadError::UnknownResource(_)) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Self { given, live })
+        Ok(directory)
+    }
+
+    /// Which cluster each place is.
+    pub fn topology(&self) -> Topology {
+        let given = cluster(Place::Configuration);
+        let workload = if self.workload.is_some() { cluster(Place::UserWorkload) } else { given.clone() };
+        Topology::of([given.clone(), given, workload])
+    }
+
+    fn at(&self, name: &ClusterName) -> &MustGather {
+        match &self.workload {
+            Some(workload) if *name == cluster(Place::UserWorkload) => workload,
+            _ => &self.given,
+        }
     }
 }
 
@@ -52,14 +73,16 @@ fn object(table: &TableKey, value: &Value) -> Object {
 
 impl Picture for Directory {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
-        let found = self.given.get(&type_of(&key.table.resource), &key.namespace, &key.name).ok().flatten();
+        let from = self.at(&key.table.cluster);
+        let found = from.get(&type_of(&key.table.resource), &key.namespace, &key.name).ok().flatten();
         Some(found.map(|value| object(&key.table, value)))
     }
 
     fn list(&self, query: &Query, selector: &LabelSelector) -> Option<Vec<Object>> {
         let namespace = query.selection.namespace.as_deref().unwrap_or_default();
         let listing = Listing { labels: selector.clone(), ..Listing::all(namespace) };
-        let found = self.given.list(&type_of(&query.table.resource), &listing).unwrap_or_default();
+        let from = self.at(&query.table.cluster);
+        let found = from.list(&type_of(&query.table.resource), &listing).unwrap_or_default();
         Some(found.into_iter().map(|value| object(&query.table, value)).collect())
     }
 

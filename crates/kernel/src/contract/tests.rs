@@ -259,3 +259,35 @@ fn only_the_live_command_reaches_outside() {
     assert!(offline.errors[0].message.contains("apply-configuration has no network"), "{offline:?}");
     assert_eq!(told(true).status, ControllerStatus::Succeeded);
 }
+
+/// Says how many ConfigMaps there are at each place it reads.
+struct Counts;
+
+impl Operator for Counts {
+    fn name(&self) -> &str {
+        "counts"
+    }
+
+    fn declaration(&self) -> Declaration {
+        let all = [Place::Management, Place::UserWorkload].map(|place| Declared::every(&CONFIG_MAPS).at(place));
+        Declaration { inputs: all.clone().into(), outputs: all.into(), service_account: None, units: Units::Whole }
+    }
+
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, Stop> {
+        let count = |place| view.at(place).list(&CONFIG_MAPS, &Selection::all()).map(|found| found.len());
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "counted", "namespace": "shop"},
+            "data": {"managed": count(Place::Management)?.to_string(), "used": count(Place::UserWorkload)?.to_string()}});
+        let mut plan = Plan::nothing();
+        plan.push(Wanted::create(&CONFIG_MAPS, body).at(Place::Management));
+        Ok(plan)
+    }
+}
+
+#[test]
+fn the_live_command_reads_the_user_workload_cluster_as_it_is_now() {
+    let counted = |ran: Ran| ran.mutations[0].body_value().unwrap()["data"].clone();
+    let workload = MustGather::of([dumped("x", json!({}))], Discovery::carried().clone());
+    let live = run_beside(&Counts, given(), workload, &Once { live: true, ..once() }).unwrap();
+    assert_eq!(counted(live), json!({"managed": "3", "used": "1"}));
+    assert_eq!(counted(ran(&Counts)), json!({"managed": "3", "used": "3"}), "without it the directory is all there is");
+}
