@@ -2,7 +2,7 @@
 //! the standard library, and hosts it: what it does wrong must come to nothing.
 //!
 //! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, never, panics, killed, undeclared, link,
-//! generates, twice, crash, silent. `STRAY_TARGET` is where `socket` connects to.
+//! generates, twice, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to.
 //!
 //! What it does when it behaves: the ConfigMap `default/stray-in` has a `words`; `default/stray-out` is to say them aloud.
 
@@ -51,10 +51,16 @@ managementResources: {}
 userWorkloadResources: {}
 ";
 
+/// What `widgets` reads as well: a type that a cluster may not serve.
+const WIDGET: &str = "  - {group: stray.example.com, name: one, resource: widgets, version: v1}\n";
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mode = std::env::var("STRAY").unwrap_or_default();
     match arguments.first().map(String::as_str) {
+        Some("input-resources") if mode == "widgets" => {
+            print!("{}", INPUTS.replace("  labelSelected", &format!("{WIDGET}  labelSelected")));
+        }
         Some("input-resources") => print!("{INPUTS}"),
         Some("output-resources") => print!("{OUTPUTS}"),
         Some("apply-configuration") => apply(&arguments, &mode, "aloud"),
@@ -116,6 +122,11 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
                 let text = fs::read_to_string(folder.join(format!("0000-{part}-stray-out.yaml"))).unwrap();
                 fs::write(folder.join(format!("0001-{part}-stray-out.yaml")), text.replace(": one", ": two")).unwrap();
             }
+        }
+        "widgets" => {
+            let input = flag(arguments, "input-dir");
+            let there = Path::new(&input).join("cluster-scoped-resources/stray.example.com/widgets.yaml").exists();
+            mutation(output, "Apply", "stray-out", &said(key, if there { "a widget" } else { "no widget" }));
         }
         "wanders" => {}
         "" | "good" => mutation(output, "Apply", "stray-out", &said(key, &words)),

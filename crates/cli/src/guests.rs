@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use switchboard_gather::discovery::Discovery;
 use switchboard_guest::{Access, Guest, Program, discovery};
 use switchboard_kernel::config::{Config, OperatorConfig, ProcessConfig};
+use switchboard_kernel::host::Handle;
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{Operator, OperatorName, Reaching};
 use switchboard_kernel::place::{ClusterName, Place};
@@ -17,6 +19,10 @@ use crate::talk::say;
 
 /// Their folder in the state directory.
 const FOLDER: &str = "guests";
+/// After how long is first looked again whether something is served that was not; doubled each time.
+const LOOK_AGAIN_FIRST: Duration = Duration::from_secs(1);
+/// And at most.
+const LOOK_AGAIN_MAX: Duration = Duration::from_secs(60);
 
 /// The clusters of a configuration: clients to work with, and what they were made of.
 #[derive(Clone, Default)]
@@ -37,27 +43,90 @@ struct NotHosted {
     source: Failure,
 }
 
+/// The programs that are hosted, to be told what has changed around them.
+#[derive(Default)]
+pub struct Guests(Mutex<BTreeMap<OperatorName, (Arc<Guest>, Limits)>>);
+
+impl Guests {
+    /// As the kernel hosts them.
+    pub fn operators(&self) -> Vec<(Arc<dyn Operator>, Limits)> {
+        let operator = |(guest, limits): &(Arc<Guest>, Limits)| -> (Arc<dyn Operator>, Limits) {
+            (Arc::new(Reaching(guest.clone())), limits.clone())
+        };
+        self.held().values().map(operator).collect()
+    }
+
+    /// Takes up changed limits: what a program may take is not the kernel's to enforce.
+    pub fn set_limits(&self, changed: &[(OperatorName, Limits)]) {
+        for (name, limits) in changed {
+            if let Some((guest, held)) = self.held().get_mut(name) {
+                guest.set_limits(limits);
+                held.clone_from(limits);
+            }
+        }
+    }
+
+    /// Looks again and again whether something is served that was not, and lets the kernel know. Ends when nothing is missing.
+    pub async fn look_again(&self, config: &Config, clusters: &Clusters, handle: &Handle) {
+        let mut wait = LOOK_AGAIN_FIRST;
+        while self.held().values().any(|(guest, _)| !guest.absent().is_empty()) {
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(LOOK_AGAIN_MAX);
+            // A cluster that does not answer is told of by the watches.
+            let Ok(served) = served(config, clusters).await else { continue };
+            for (operator, limits) in self.with_more(&served) {
+                say(format_args!("{} is told of what is served by now", operator.name()));
+                wait = LOOK_AGAIN_FIRST;
+                if handle.add(operator, limits, None).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Those for which more is served than before.
+    fn with_more(&self, served: &Discovery) -> Vec<(Arc<dyn Operator>, Limits)> {
+        let mut changed: Vec<(Arc<dyn Operator>, Limits)> = Vec::new();
+        for (name, (guest, limits)) in self.held().iter_mut().filter(|(_, (guest, _))| !guest.absent().is_empty()) {
+            match guest.with_more(served) {
+                Ok(Some(more)) => {
+                    *guest = Arc::new(more);
+                    changed.push((Arc::new(Reaching(guest.clone())), limits.clone()));
+                }
+                Ok(None) => {}
+                Err(error) => say(format_args!("warning: {name}: {error}")),
+            }
+        }
+        changed
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeMap<OperatorName, (Arc<Guest>, Limits)>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 /// The operators of a configuration that are programs, ready to be hosted.
-pub async fn learn(
-    config: &Config,
-    clusters: &Clusters,
-    dir: &Path,
-) -> Result<Vec<(Arc<dyn Operator>, Limits)>, Failure> {
-    let mut hosted: Vec<(Arc<dyn Operator>, Limits)> = Vec::new();
+pub async fn learn(config: &Config, clusters: &Clusters, dir: &Path) -> Result<Guests, Failure> {
+    let mut hosted = BTreeMap::new();
     let wanted = config.operators.iter().filter(|(_, operator)| operator.enabled);
     let wanted: Vec<_> =
         wanted.filter_map(|(name, operator)| Some((name, operator, operator.process.as_ref()?))).collect();
     if wanted.is_empty() {
-        return Ok(hosted);
+        return Ok(Guests::default());
     }
     let served = served(config, clusters).await?;
     for (name, operator, process) in wanted {
         let guest = one(name, operator, process, config, clusters, &served, &dir.join(FOLDER)).await;
         let guest = guest.map_err(|source| NotHosted { name: name.clone(), source })?;
-        guest.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
-        hosted.push((Arc::new(Reaching(guest)), operator.limits.clone()));
+        for of in guest.absent() {
+            let version = of.api_version();
+            say(format_args!(
+                "warning: {name} declares {of} of {version}, which no cluster serves: it is absent until one does"
+            ));
+        }
+        hosted.insert(name.clone(), (Arc::new(guest), operator.limits.clone()));
     }
-    Ok(hosted)
+    Ok(Guests(Mutex::new(hosted)))
 }
 
 async fn one(

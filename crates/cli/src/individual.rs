@@ -78,7 +78,10 @@ impl Individual {
         let config = self.config()?;
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
-        let running = Running::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
+        let name = config.operators.keys().next().map(ToString::to_string).unwrap_or_default();
+        let dir = self.state.clone().or_alone(&name).path()?;
+        let running = Running::start(&config, clusters, &dir, self.dry_run).await?;
+        kernel::say_where(&dir);
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}

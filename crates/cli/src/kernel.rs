@@ -23,6 +23,9 @@ const JOURNAL: &str = "journal";
 /// The state directory in a data directory.
 pub const KERNEL: &str = "kernel";
 
+/// Where operators that are hosted alone have theirs, in the user's data directory.
+const ALONE: &str = "individual";
+
 /// How long a running kernel may take to answer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
@@ -72,6 +75,14 @@ impl StateDir {
     /// The same in a data directory, when none was given.
     pub fn or_in(self, data: &Path) -> Self {
         Self { state_dir: Some(self.state_dir.unwrap_or_else(|| data.join(KERNEL))) }
+    }
+
+    /// A directory of its own for an operator that is hosted alone, when none was given: two kernels cannot share one.
+    pub fn or_alone(self, operator: &str) -> Self {
+        match (&self.state_dir, Place::default_path()) {
+            (None, Some(data)) => Self { state_dir: Some(data.join(ALONE).join(operator)) },
+            _ => self,
+        }
     }
 
     /// The journal as it is on the disk, whether a kernel runs or not.
@@ -133,6 +144,14 @@ async fn exchange<T: DeserializeOwned>(dir: &Path, method: &str, path: &str, bod
 pub fn warn_of_damage(journal: &Journal) {
     for damage in DamagedSegment::of(journal.damage()) {
         say(format_args!("warning: {damage}"));
+    }
+}
+
+/// Says where to ask a kernel, when that is not where people are led by default.
+pub fn say_where(dir: &Path) {
+    if StateDir::default().path().ok().as_deref() != Some(dir) {
+        let dir = std::path::absolute(dir).unwrap_or(dir.to_path_buf());
+        say(format_args!("hint: ask it with `switchboard top --state-dir {}`", dir.display()));
     }
 }
 

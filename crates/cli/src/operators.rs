@@ -68,6 +68,10 @@ impl Operator for WritingAs {
         self.operator.home()
     }
 
+    fn reads_managers(&self) -> bool {
+        self.operator.reads_managers()
+    }
+
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
         self.operator.decide(unit, view)
     }

@@ -50,7 +50,7 @@ impl Plan {
         let clusters = guests::clusters(&config).await?;
         let folder = tempfile::tempdir()?;
         let mut operators = run::hosted(&config);
-        operators.extend(guests::learn(&config, &clusters, folder.path()).await?);
+        operators.extend(guests::learn(&config, &clusters, folder.path()).await?.operators());
         if let Some(name) = &self.operator {
             operators.retain(|(operator, _)| operator.name() == name);
             if operators.is_empty() {

@@ -1,6 +1,7 @@
 //! `switchboard run`: hosts operators over clusters, until a signal.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,7 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
-use crate::guests::{self, Clusters};
+use crate::guests::{self, Clusters, Guests};
 use crate::integrations::hosting::Manager;
 use crate::kernel::{self, StateDir};
 use crate::operators;
@@ -51,7 +52,7 @@ impl Run {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = reload(&self.config, config, &running.handle, hangup) => {}
+            () = reload(&self.config, config, &running, hangup) => {}
         }
         say("stopping");
         running.stop().await;
@@ -66,6 +67,8 @@ pub struct Running {
     host: JoinHandle<()>,
     /// Follows the source of integrations.
     integrations: Option<JoinHandle<()>>,
+    guests: Arc<Guests>,
+    looking: JoinHandle<()>,
     _listening: Listening,
 }
 
@@ -75,12 +78,13 @@ impl Running {
         let bounds = Bounds { max_bytes: config.journal.max_bytes, max_age: config.journal.max_age };
         let journal = Journal::open(&kernel::make(dir)?, bounds)?;
         kernel::warn_of_damage(&journal);
+        let guests = Arc::new(guests::learn(config, &clusters, dir).await?);
         let mut operators = hosted(config);
-        operators.extend(guests::learn(config, &clusters, dir).await?);
+        operators.extend(guests.operators());
         let manager = config.integrations.as_ref();
         let manager = manager.map(|section| Manager::new(section, &config.topology, clusters.clone())).transpose()?;
         let settings = Settings {
-            clusters: clusters.clients,
+            clusters: clusters.clients.clone(),
             topology: config.topology.clone(),
             global: config.limits.clone(),
             journal,
@@ -99,11 +103,16 @@ impl Running {
         }
         let host = tokio::spawn(host.run());
         let integrations = manager.map(|manager| manager.follow(handle.clone()));
-        Ok(Self { handle, host, integrations, _listening: listening })
+        let looking = {
+            let (guests, config, handle) = (guests.clone(), config.clone(), handle.clone());
+            tokio::spawn(async move { guests.look_again(&config, &clusters, &handle).await })
+        };
+        Ok(Self { handle, host, integrations, guests, looking, _listening: listening })
     }
 
     /// Finishes what is under way and stops.
     pub async fn stop(self) {
+        self.looking.abort();
         self.handle.stop().await;
         if let Some(following) = &self.integrations {
             following.abort();
@@ -152,7 +161,7 @@ async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config)
 }
 
 /// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
-pub async fn reload(file: &Path, mut config: Config, handle: &Handle, mut hangup: Signal) {
+pub async fn reload(file: &Path, mut config: Config, running: &Running, mut hangup: Signal) {
     let mut seen = std::fs::read(file).ok();
     loop {
         tokio::select! {
@@ -166,7 +175,7 @@ pub async fn reload(file: &Path, mut config: Config, handle: &Handle, mut hangup
         seen = text;
         match kernel::read_config(file) {
             Ok(new) => {
-                take_up(&config, &new, handle).await;
+                take_up(&config, &new, running).await;
                 config = new;
             }
             Err(error) => {
@@ -177,11 +186,12 @@ pub async fn reload(file: &Path, mut config: Config, handle: &Handle, mut hangup
     }
 }
 
-async fn take_up(old: &Config, new: &Config, handle: &Handle) {
+async fn take_up(old: &Config, new: &Config, running: &Running) {
     let changes = old.changes(new);
+    running.guests.set_limits(&changes.limits);
     let (global, operators) = (changes.global.unwrap_or_else(|| new.limits.clone()), changes.limits);
     let names: Vec<String> = operators.iter().map(|(name, _)| name.to_string()).collect();
-    if handle.set_limits(global, operators).await.is_ok() {
+    if running.handle.set_limits(global, operators).await.is_ok() {
         let whose = if names.is_empty() { String::new() } else { format!(": limits of {}", names.join(", ")) };
         say(format_args!("took up the changed configuration{whose}"));
     }

@@ -104,11 +104,7 @@ impl Up {
         kubeconfig::write(&file, &certificates, &contexts(&cluster, address))?;
         let dir = self.state.clone().or_in(&home).path()?;
         let running = Running::start(&config, clusters(&cluster, &config, &file).await?, &dir, false).await?;
-        // Where nobody would look by default.
-        if StateDir::default().path().ok().as_deref() != Some(&*dir) {
-            let dir = std::path::absolute(&dir).unwrap_or(dir);
-            say(format_args!("hint: ask it with `switchboard top --state-dir {}`", dir.display()));
-        }
+        kernel::say_where(&dir);
         announce(&file, &listener)?;
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -161,7 +157,7 @@ async fn from_outside(file: &Path, context: &str) -> Result<kube::Config, Failur
 
 async fn reload(file: Option<&Path>, config: Config, running: &Running, hangup: Signal) {
     match file {
-        Some(file) => run::reload(file, config, &running.handle, hangup).await,
+        Some(file) => run::reload(file, config, running, hangup).await,
         None => std::future::pending().await,
     }
 }

@@ -20,8 +20,56 @@ const EVENTS: [(&str, &str); 2] = [("", "v1"), ("events.k8s.io", "v1")];
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Kinds {
     kinds: BTreeMap<ResourceType, Resource>,
-    /// Where a type is read: where it is written, and else where configuration is.
-    places: BTreeMap<(String, String), Place>,
+    places: Places,
+}
+
+/// Where things are written, which is where they are read.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Places {
+    /// By group, resource, namespace and name.
+    objects: BTreeMap<[String; 4], Place>,
+    /// By group, resource and namespace.
+    lists: BTreeMap<[String; 3], Place>,
+    /// By group and resource.
+    types: BTreeMap<[String; 2], Place>,
+    /// By namespace, whatever is written there.
+    namespaces: BTreeMap<String, Place>,
+}
+
+impl Places {
+    /// The first word counts: places come in the order configuration, management, user workload.
+    fn note(&mut self, of: &ResourceType, namespace: &str, name: &str, at: Place) {
+        let [group, resource, namespace, name] = [&*of.group, &*of.resource, namespace, name].map(str::to_string);
+        self.types.entry([group.clone(), resource.clone()]).or_insert(at);
+        if !namespace.is_empty() {
+            self.namespaces.entry(namespace.clone()).or_insert(at);
+            self.lists.entry([group.clone(), resource.clone(), namespace.clone()]).or_insert(at);
+        }
+        self.objects.entry([group, resource, namespace, name]).or_insert(at);
+    }
+
+    fn of(&self, of: &ResourceType, namespace: &str, name: &str) -> Option<Place> {
+        let [group, resource, namespace, name] = [&*of.group, &*of.resource, namespace, name].map(str::to_string);
+        if let Some(at) = self.objects.get(&[group.clone(), resource.clone(), namespace.clone(), name]) {
+            return Some(*at);
+        }
+        if namespace.is_empty() {
+            return self.types.get(&[group, resource]).copied();
+        }
+        let list = |namespace: &str| self.lists.get(&[group.clone(), resource.clone(), namespace.to_string()]);
+        list(&namespace).or_else(|| list(EVERY)).or_else(|| self.namespaces.get(&namespace)).copied()
+    }
+
+    /// Where objects of a type in a namespace may be, whatever their names; in any namespace with [`EVERY`].
+    fn anywhere(&self, of: &ResourceType, namespace: &str) -> BTreeSet<Place> {
+        if namespace == EVERY {
+            return self.namespaces.values().copied().chain([Place::default()]).collect();
+        }
+        let there =
+            |[group, resource, at, _]: &[String; 4]| *group == of.group && *resource == of.resource && at == namespace;
+        let named = self.objects.iter().filter(|(key, _)| there(key)).map(|(_, at)| *at);
+        named.chain([self.of(of, namespace, "").unwrap_or_default()]).collect()
+    }
 }
 
 /// The three places of a contract, as the kernel names them.
@@ -55,13 +103,12 @@ impl Kinds {
 
     /// Of a contract, with kinds that are known already.
     pub fn known(contract: &Contract, known: impl IntoIterator<Item = (ResourceType, Resource)>) -> Self {
-        let mut kinds = Self { kinds: known.into_iter().collect(), places: BTreeMap::new() };
+        let mut places = Places::default();
         for (at, list) in lists(contract) {
-            for of in written(list) {
-                kinds.places.entry((of.group.clone(), of.resource.clone())).or_insert(at);
-            }
+            list.exact_resources.iter().for_each(|one| places.note(&one.of, &one.namespace, &one.name, at));
+            list.generated_name_resources.iter().for_each(|one| places.note(&one.of, &one.namespace, "", at));
         }
-        kinds
+        Self { kinds: known.into_iter().collect(), places }
     }
 
     /// The kernel's name for a type; nothing when it is not served.
@@ -79,9 +126,10 @@ impl Kinds {
         Some(Resource { version: Cow::Owned(of.version.clone()), ..known.clone() })
     }
 
-    /// Where objects of a type are read.
-    pub fn place(&self, of: &ResourceType) -> Place {
-        self.places.get(&(of.group.clone(), of.resource.clone())).copied().unwrap_or_default()
+    /// Where an object is read, or with an empty name a list: where it is written; else where others of its type in its namespace
+    /// are, or whatever is in its namespace; else where configuration is. A contract says it of outputs alone.
+    pub fn place(&self, of: &ResourceType, namespace: &str, name: &str) -> Place {
+        self.places.of(of, namespace, name).unwrap_or_default()
     }
 
     /// The types that are known, each with its kind.
@@ -97,20 +145,20 @@ pub(crate) fn declaration(contract: &Contract, kinds: &Kinds, account: Option<Se
         inputs.extend(kinds.resource(of).map(|resource| declared(resource, at, namespace, name)));
     };
     let list = &contract.inputs.apply_configuration_resources;
-    list.exact_resources.iter().for_each(|one| read(&one.of, kinds.place(&one.of), &one.namespace, &one.name));
-    list.generated_name_resources.iter().for_each(|one| read(&one.of, kinds.place(&one.of), &one.namespace, ""));
-    list.label_selected_resources.iter().for_each(|one| read(&one.of, kinds.place(&one.of), &one.namespace, ""));
+    let made = list.generated_name_resources.iter().map(|one| (&one.of, &one.namespace));
+    let listed = made.chain(list.label_selected_resources.iter().map(|one| (&one.of, &one.namespace)));
+    listed.for_each(|(of, namespace)| read(of, kinds.place(of, namespace, ""), namespace, ""));
+    let referring = list.resource_references.iter().map(|reference| &reference.referring_resource);
+    for ExactResource { of, namespace, name } in list.exact_resources.iter().chain(referring) {
+        read(of, kinds.place(of, namespace, name), namespace, name);
+    }
     for reference in &list.resource_references {
-        let ExactResource { of, namespace, name } = &reference.referring_resource;
-        read(of, kinds.place(of), namespace, name);
-        if let Some(to) = &reference.implicit_namespaced_reference {
-            read(&to.of, kinds.place(&to.of), &to.namespace, "");
-        }
-        if let Some(to) = &reference.explicit_namespaced_reference {
-            read(&to.of, kinds.place(&to.of), "", "");
-        }
-        if let Some(to) = &reference.cluster_scoped_reference {
-            read(&to.of, kinds.place(&to.of), "", "");
+        // Which of them is known only when the referring object is read; each is then looked for where it is written.
+        let implicit = reference.implicit_namespaced_reference.as_ref().map(|to| (&to.of, to.namespace.as_str()));
+        let explicit = reference.explicit_namespaced_reference.as_ref().map(|to| (&to.of, EVERY));
+        let scoped = reference.cluster_scoped_reference.as_ref().map(|to| (&to.of, ""));
+        for (of, namespace) in [implicit, explicit, scoped].into_iter().flatten() {
+            kinds.places.anywhere(of, namespace).into_iter().for_each(|at| read(of, at, namespace, ""));
         }
     }
     let mut outputs = BTreeSet::new();

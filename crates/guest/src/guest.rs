@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use switchboard_gather::contract::ResourceType;
 use switchboard_gather::discovery::Discovery;
 use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
+use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{Declaration, Outward, ServiceAccount, Stop, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{Outside, View};
@@ -104,16 +106,8 @@ impl Program {
     /// When the program is not there.
     pub fn of(name: &str, config: &OperatorConfig, process: &ProcessConfig, work: &Path) -> Result<Self, GuestError> {
         let program = found(&process.program).ok_or_else(|| GuestError::NoProgram(process.program.clone()))?;
-        // The kernel gives a run up after its timeout; the program is ended a little before, to say why. Two commands
-        // share the time.
-        let wall = config.limits.timeout.mul_f64(if process.live { 0.45 } else { 0.9 });
-        let bounds = Bounds {
-            wall,
-            memory_bytes: config.limits.memory_bytes,
-            disk_bytes: process.disk_bytes,
-            processes: process.processes,
-            ..Bounds::default()
-        };
+        let bounds = Bounds { disk_bytes: process.disk_bytes, processes: process.processes, ..Bounds::default() };
+        let bounds = within(bounds, &config.limits, process.live);
         Ok(Self {
             name: name.to_string(),
             program,
@@ -143,8 +137,16 @@ impl Program {
     }
 }
 
-/// The program of a path, or of a name in `PATH`.
-fn found(program: &Path) -> Option<PathBuf> {
+/// The bounds of a run within an operator's limits.
+fn within(bounds: Bounds, limits: &Limits, live: bool) -> Bounds {
+    // The kernel gives a run up after its timeout; the program is ended a little before, to say why. Two commands share
+    // the time.
+    let wall = limits.timeout.mul_f64(if live { 0.45 } else { 0.9 });
+    Bounds { wall, memory_bytes: limits.memory_bytes, ..bounds }
+}
+
+/// The program of a path, or of a name in `PATH`, by its path from the root.
+pub fn found(program: &Path) -> Option<PathBuf> {
     let path = if program.components().count() > 1 || program.is_absolute() {
         program.to_path_buf()
     } else {
@@ -167,10 +169,12 @@ pub struct Guest {
     kinds: Kinds,
     declaration: Declaration,
     /// Absent where nothing is run: for what was decided before.
-    runner: Option<Runner>,
-    live: Option<(Access, ServiceAccount, Rules)>,
+    runner: Option<Arc<Runner>>,
+    live: Option<Arc<(Access, ServiceAccount, Rules)>>,
     is_live: bool,
-    warnings: Vec<String>,
+    /// What it declares and no cluster serves.
+    absent: Vec<ResourceType>,
+    work: PathBuf,
     /// Inputs that were read and are about to be asked about: a question is a number, not the objects.
     prepared: Mutex<Option<(String, Inputs)>>,
 }
@@ -191,45 +195,72 @@ impl Guest {
         let work = program.work.clone();
         let sandbox = Sandbox::new(&work).map_err(GuestError::Sandbox)?;
         let contract = Contract::ask(&program, &sandbox)?;
-        let (kinds, unknown) = Kinds::of(&contract, discovery);
-        let warnings = unknown
-            .iter()
-            .map(|of| {
-                format!(
-                    "{} declares {of} of {}, which no cluster serves: it is taken as absent until a restart",
-                    program.name,
-                    of.api_version()
-                )
-            })
-            .collect();
+        let (kinds, absent) = Kinds::of(&contract, discovery);
         let declaration = declare::declaration(&contract, &kinds, account.clone());
         let live = match live {
             Some((access, egress)) => {
                 let account = account.ok_or(GuestError::NoAccount)?;
                 let rules = Rules::read(egress).map_err(GuestError::Egress)?;
                 let rules = rules.and(access.server().map_err(GuestError::Access)?);
-                Some((access, account, rules))
+                Some(Arc::new((access, account, rules)))
             }
             None => None,
         };
         let name = program.name.clone();
-        let runner = Some(Runner::new(program, sandbox, &work, discovery::told(discovery))?);
+        let runner = Some(Arc::new(Runner::new(program, sandbox, &work, discovery::told(discovery))?));
         memory::keep(&work, &contract, &kinds, live.is_some())?;
         let is_live = live.is_some();
-        Ok(Self { name, contract, kinds, declaration, runner, live, warnings, is_live, prepared: Mutex::default() })
+        let prepared = Mutex::default();
+        Ok(Self { name, contract, kinds, declaration, runner, live, is_live, absent, work, prepared })
+    }
+
+    /// What it declares and no cluster serves: taken as absent.
+    pub fn absent(&self) -> &[ResourceType] {
+        &self.absent
+    }
+
+    /// The same program, when by now something is served of what was absent. It is not asked again.
+    ///
+    /// # Errors
+    /// When its work folder cannot be used.
+    pub fn with_more(&self, discovery: &Discovery) -> Result<Option<Self>, GuestError> {
+        let (kinds, absent) = Kinds::of(&self.contract, discovery);
+        if absent.len() >= self.absent.len() {
+            return Ok(None);
+        }
+        memory::keep(&self.work, &self.contract, &kinds, self.is_live)?;
+        if let Some(runner) = &self.runner {
+            runner.tell(discovery::told(discovery));
+        }
+        let account = self.declaration.service_account.clone();
+        Ok(Some(Self {
+            name: self.name.clone(),
+            contract: self.contract.clone(),
+            declaration: declare::declaration(&self.contract, &kinds, account),
+            kinds,
+            runner: self.runner.clone(),
+            live: self.live.clone(),
+            is_live: self.is_live,
+            absent,
+            work: self.work.clone(),
+            prepared: Mutex::default(),
+        }))
+    }
+
+    /// Takes up changed limits, from the next run on.
+    pub fn set_limits(&self, limits: &Limits) {
+        if let Some(runner) = &self.runner {
+            runner.bound(|bounds| within(bounds, limits, self.is_live));
+        }
     }
 
     /// A program as it was when it was last learned there: enough to decide again from what was recorded.
     pub fn recall(name: &str, work: &Path) -> Option<Self> {
-        let (contract, kinds, is_live) = memory::recall(&work.join(name))?;
+        let work = work.join(name);
+        let (contract, kinds, is_live) = memory::recall(&work)?;
         let declaration = declare::declaration(&contract, &kinds, None);
-        let (runner, live, warnings, prepared) = (None, None, Vec::new(), Mutex::default());
-        Some(Self { name: name.to_string(), contract, kinds, declaration, runner, live, warnings, is_live, prepared })
-    }
-
-    /// What should not go unsaid: one sentence each.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        let (name, runner, live, prepared) = (name.to_string(), None, None, Mutex::default());
+        Some(Self { name, contract, kinds, declaration, runner, live, is_live, absent: Vec::new(), work, prepared })
     }
 
     fn answer(&self, outside: &Outside<'_>, request: Value) -> Result<Answer, Stop> {
@@ -247,10 +278,15 @@ impl Outward for Guest {
         self.declaration.clone()
     }
 
+    /// Programs find in them what they applied before; without, they would apply it again in every run, with a new time in it.
+    fn reads_managers(&self) -> bool {
+        true
+    }
+
     fn reach(&self, request: &Value) -> Result<Value, String> {
         let now = request["now"].as_str().unwrap_or_default();
         let runner = self.runner.as_ref().ok_or("the program is not run here")?;
-        let answer = match (request["command"].as_str(), &self.live) {
+        let answer = match (request["command"].as_str(), self.live.as_deref()) {
             (Some("apply-configuration"), _) => {
                 let prepared = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
                 let prepared = prepared.filter(|(number, _)| request["input"] == number.as_str());

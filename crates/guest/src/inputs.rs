@@ -88,7 +88,7 @@ impl Reading<'_> {
     fn get(&mut self, of: &ResourceType, namespace: &str, name: &str) -> Option<Object> {
         let resource = self.kinds.resource(of)?;
         let namespace = if resource.namespaced { namespace } else { "" };
-        let found = self.view.at(self.kinds.place(of)).get(resource, namespace, name);
+        let found = self.view.at(self.kinds.place(of, namespace, name)).get(resource, namespace, name);
         let object = self.heard(found)??;
         self.keep(of, &object);
         Some(object)
@@ -101,7 +101,7 @@ impl Reading<'_> {
         } else {
             Selection::namespace(namespace)
         };
-        let found = self.view.at(self.kinds.place(of)).list(resource, &all.labelled(labels));
+        let found = self.view.at(self.kinds.place(of, namespace, "")).list(resource, &all.labelled(labels));
         for object in self.heard(found).into_iter().flatten().filter(wanted) {
             self.keep(of, &object);
         }

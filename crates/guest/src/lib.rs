@@ -32,5 +32,5 @@ mod run;
 
 pub use contract::Contract;
 pub use discovery::{DiscoveryError, discovery};
-pub use guest::{Guest, GuestError, Program};
+pub use guest::{Guest, GuestError, Program, found};
 pub use live::{Access, AccessError};

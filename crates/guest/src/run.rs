@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use switchboard_gather::contract::Rules;
 use switchboard_gather::discovery::Discovery;
 use switchboard_gather::input::{Form, InputFolder};
 use switchboard_gather::mutation::{Place, read_files};
-use switchboard_sandbox::{Begun, End, Finished, INPUT, Job, OUTPUT, Sandbox};
+use switchboard_sandbox::{Begun, Bounds, End, Finished, INPUT, Job, OUTPUT, Sandbox};
 
 use crate::answer::{Answer, Wanted};
 use crate::contract::last_words;
@@ -27,7 +27,9 @@ pub(crate) struct Runner {
     sandbox: Sandbox,
     program: Program,
     folder: Mutex<InputFolder>,
-    discovery: Discovery,
+    /// What it is told that the clusters serve.
+    discovery: Mutex<Discovery>,
+    bounds: Mutex<Bounds>,
 }
 
 impl Runner {
@@ -40,7 +42,19 @@ impl Runner {
             _ => std::fs::create_dir_all(&input).map_err(failed)?,
         }
         let folder = Mutex::new(InputFolder::new(&input, Form::Json, Rules::Native));
-        Ok(Self { sandbox, program, folder, discovery })
+        let bounds = Mutex::new(program.bounds);
+        Ok(Self { sandbox, program, folder, discovery: Mutex::new(discovery), bounds })
+    }
+
+    /// From the next run on the program is told that this is served.
+    pub fn tell(&self, discovery: Discovery) {
+        *locked(&self.discovery) = discovery;
+    }
+
+    /// From the next run on other bounds hold.
+    pub fn bound(&self, change: impl FnOnce(Bounds) -> Bounds) {
+        let mut bounds = locked(&self.bounds);
+        *bounds = change(*bounds);
     }
 
     /// Brings the input folder up to date and runs `apply-configuration`.
@@ -48,10 +62,11 @@ impl Runner {
     /// # Errors
     /// Why nothing can be made of the run.
     pub fn offline(&self, inputs: &Inputs, kinds: &Kinds, now: &str) -> Result<Answer, String> {
-        let mut folder = self.folder.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut folder = locked(&self.folder);
         // A sandbox is made while its input is written.
         let begun = self.sandbox.begin(!self.program.sandbox).map_err(|error| told(&error))?;
-        let written = folder.write(&inputs.objects(kinds), Some(&self.discovery)).map_err(|error| told(&error))?;
+        let written = folder.write(&inputs.objects(kinds), Some(&locked(&self.discovery)));
+        let written = written.map_err(|error| told(&error))?;
         if written.written > 0 {
             open_up(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
         }
@@ -69,7 +84,7 @@ impl Runner {
         egress: switchboard_sandbox::egress::Rules,
         now: &str,
     ) -> Result<Answer, String> {
-        let _unchanged = self.folder.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _unchanged = locked(&self.folder);
         let mut job = self.job("apply-configuration-live", now);
         job.arguments.push(format!("--kubeconfig={}", switchboard_sandbox::KUBECONFIG));
         job.kubeconfig = Some(kubeconfig);
@@ -88,6 +103,7 @@ impl Runner {
             job.arguments.push(format!("--controllers={}", self.program.controllers.join(",")));
         }
         job.input = Some(self.program.input());
+        job.bounds = *locked(&self.bounds);
         job
     }
 
@@ -103,7 +119,7 @@ impl Runner {
         let end = finished.end;
         let void = |what: &str| Err(format!("{end}{what}: nothing of it is written{}", last_words(finished)));
         if finished.usage.disk_full {
-            return void(&format!(", with its {} MiB of disk full", self.program.bounds.disk_bytes >> 20));
+            return void(&format!(", with its {} MiB of disk full", locked(&self.bounds).disk_bytes >> 20));
         }
         if !end.is_orderly() {
             return void(if matches!(end, End::Signalled(_)) { " half-way" } else { "" });
@@ -154,6 +170,10 @@ impl Runner {
             attempts: finished.attempts.clone(),
         })
     }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Lets everybody read the input, whatever this user keeps from others by default: the program may be somebody else, and the

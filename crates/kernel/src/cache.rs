@@ -21,7 +21,7 @@ mod model;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -112,6 +112,8 @@ pub enum CacheError {
 #[derive(Default)]
 pub struct Cache {
     tables: BTreeMap<TableKey, Table>,
+    /// Kinds whose `managedFields` somebody reads.
+    managers: BTreeSet<TableKey>,
     /// What readers see, until something changes: let go before it does, so that a change copies only what readers hold.
     picture: OnceLock<Arc<Snapshot>>,
 }
@@ -124,7 +126,8 @@ impl Cache {
     pub fn observe(&mut self, table: &TableKey, event: Observed) -> Result<Observation, CacheError> {
         self.picture.take();
         if matches!(event, Observed::Begin | Observed::NotServed) && !self.tables.contains_key(table) {
-            self.tables.insert(table.clone(), Table::new(table.clone()));
+            let managers = self.managers.contains(table);
+            self.tables.insert(table.clone(), Table::new(table.clone(), managers));
         }
         let Some(held) = self.tables.get_mut(table) else { return Ok(Observation::default()) };
         held.observe(event)
@@ -150,6 +153,11 @@ impl Cache {
     pub fn forget(&mut self, table: &TableKey) {
         self.picture.take();
         self.tables.remove(table);
+    }
+
+    /// Keeps the `managedFields` of a kind from its next list on. True when it is held without them.
+    pub fn keep_managers(&mut self, table: &TableKey) -> bool {
+        self.managers.insert(table.clone()) && self.tables.contains_key(table)
     }
 
     /// Whether a kind can be read.

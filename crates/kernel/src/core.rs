@@ -158,9 +158,22 @@ impl Core {
             }
         }
         let inputs = Arc::new(declaration.readable());
+        if operator.reads_managers() {
+            inputs.iter().for_each(|input| self.keep_managers(&topology.table(input.place, &input.resource)));
+        }
         let declaration = Arc::new(declaration);
-        let hosted = Hosted { operator, declaration, inputs, topology, account: Account::default(), limits };
+        // One that is taken in again, with more to read than before, goes on with its account.
+        let account = self.operators.remove(&name).map(|before| before.account).unwrap_or_default();
+        let hosted = Hosted { operator, declaration, inputs, topology, account, limits };
         self.operators.insert(name, hosted);
+    }
+
+    /// What is held without them is listed anew.
+    fn keep_managers(&mut self, table: &TableKey) {
+        if self.cache.keep_managers(table) {
+            self.cache.forget(table);
+            self.orders.extend([Order::Unwatch(table.clone()), Order::Watch(table.clone())]);
+        }
     }
 
     /// Names the units of an operator whose shell does so, and wakes those for which something changed outside, those that

@@ -15,13 +15,24 @@ pub struct Object {
     pub key: ObjectKey,
     /// The revision it was read at: its `resourceVersion`.
     pub revision: u64,
-    /// Its JSON, without `managedFields`.
+    /// Its JSON; with `managedFields` only where an operator reads the kind that asked for them.
     pub json: Arc<[u8]>,
 }
 
+const MANAGED_FIELDS: &[u8] = b"\"managedFields\"";
+
 impl Object {
-    /// The object as a tree; parsed anew with every call.
+    /// The object as a tree, without `managedFields`; parsed anew with every call.
     pub fn value(&self) -> Value {
+        let mut value = self.whole();
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+        value
+    }
+
+    /// The object as a tree, with all that is kept of it.
+    pub fn whole(&self) -> Value {
         // What is cached was parsed when it came in.
         serde_json::from_slice(&self.json).unwrap_or(Value::Null)
     }
@@ -31,6 +42,10 @@ impl Object {
     /// # Errors
     /// When it does not have the type's shape.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        // Nobody but who asked for them is to see them: what is read is often written back.
+        if self.json.windows(MANAGED_FIELDS.len()).any(|bytes| bytes == MANAGED_FIELDS) {
+            return serde_json::from_value(self.value());
+        }
         serde_json::from_slice(&self.json)
     }
 

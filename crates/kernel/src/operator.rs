@@ -253,6 +253,12 @@ pub trait Operator: Send + Sync + 'static {
         None
     }
 
+    /// Whether it is to see which fields its own earlier applies left behind: then `managedFields` are kept of the kinds it
+    /// reads, which takes memory. Operators that ask the same of the arbiter each time need not know.
+    fn reads_managers(&self) -> bool {
+        false
+    }
+
     /// What is to be written for a unit, given what is.
     ///
     /// # Errors
@@ -281,11 +287,43 @@ pub trait Outward: Send + Sync + 'static {
     /// A message for people, recorded as the answer.
     fn reach(&self, request: &Value) -> Result<Value, String>;
 
+    /// As [`Operator::reads_managers`].
+    fn reads_managers(&self) -> bool {
+        false
+    }
+
     /// As [`Operator::decide`], with a door to the outside.
     ///
     /// # Errors
     /// [`Stop`] when no decision is possible.
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop>;
+}
+
+/// One that others hold as well, to tell it what has changed around it.
+impl<T: Outward> Outward for Arc<T> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn declaration(&self) -> Declaration {
+        (**self).declaration()
+    }
+
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        (**self).reach(request)
+    }
+
+    fn home(&self) -> Option<ClusterName> {
+        (**self).home()
+    }
+
+    fn reads_managers(&self) -> bool {
+        (**self).reads_managers()
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        (**self).decide(unit, view, outside)
+    }
 }
 
 /// Makes an operator of one that reaches outside.
@@ -302,6 +340,10 @@ impl<T: Outward> Operator for Reaching<T> {
 
     fn home(&self) -> Option<ClusterName> {
         self.0.home()
+    }
+
+    fn reads_managers(&self) -> bool {
+        self.0.reads_managers()
     }
 
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {

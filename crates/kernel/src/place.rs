@@ -166,7 +166,7 @@ impl Topology {
             return Some(object);
         }
         let (namespace, name) = self.known_as(place, &object.key)?;
-        let mut value = object.value();
+        let mut value = object.whole();
         change_object(&object.key.table.resource, &mut value, &|real| namespaces.imagined(real).map(Into::into));
         let key = ObjectKey { table: object.key.table.clone(), namespace, name };
         Some(Object { key, revision: object.revision, json: Arc::from(value.to_string().into_bytes()) })

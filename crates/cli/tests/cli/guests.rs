@@ -2,21 +2,22 @@
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::board::{Board, eventually};
-use crate::process::{CONTEXT, run, said};
+use crate::process::{CONTEXT, run, said, switchboard};
 
 /// The program that misbehaves on demand, compiled once.
-static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
+pub static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stray/stray.rs");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stray");
     let rustc = std::env::var("RUSTC").unwrap_or("rustc".to_string());
@@ -132,6 +133,51 @@ async fn what_is_not_declared_is_refused_and_the_rest_written() {
     assert_eq!(board.maps().await.get_opt("somebody-elses").await.unwrap(), None);
 }
 
+/// MiB that an operator was found to hold.
+fn held(row: &Value) -> Option<u64> {
+    row["reason"].as_str()?.split_once("held ")?.1.split_once(" MiB")?.0.parse().ok()
+}
+
+#[tokio::test]
+async fn changed_limits_reach_a_program_without_a_restart() {
+    let config =
+        |memory: &str| format!("operators:\n{}", operator("stray", "STRAY: hoards", &format!("memory: {memory}")));
+    let board = Board::up(&config("96Mi"));
+    let few = board.row("stray", |row| held(row).is_some()).await;
+    assert!(held(&few).unwrap() < 256, "{few}");
+    std::fs::write(board.file("switchboard.yaml"), config("256Mi")).unwrap();
+    board.row("stray", |row| held(row).is_some_and(|held| held >= 256)).await;
+    assert!(board.said().contains("took up the changed configuration: limits of stray"), "{}", board.said());
+}
+
+#[tokio::test]
+async fn a_type_that_is_served_later_is_noticed() {
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: widgets", "")));
+    out(&board, "aloud", "no widget").await;
+    let said = board.said();
+    assert!(
+        said.contains("stray declares widgets.stray.example.com of stray.example.com/v1, which no cluster serves"),
+        "{said}"
+    );
+    let client = board.serving.client(CONTEXT).await;
+    let names = json!({"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"});
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let definition = json!({"metadata": {"name": "widgets.stray.example.com"}, "spec": {"group": "stray.example.com",
+        "scope": "Cluster", "names": names, "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
+    create(Api::<CustomResourceDefinition>::all(client.clone()), definition).await;
+    let widgets =
+        kube::core::ApiResource::from_gvk(&kube::core::GroupVersionKind::gvk("stray.example.com", "v1", "Widget"));
+    let widgets = Api::<DynamicObject>::all_with(client, &widgets);
+    let one = json!({"apiVersion": "stray.example.com/v1", "kind": "Widget", "metadata": {"name": "one"}});
+    eventually("a widget", || async {
+        let object: DynamicObject = serde_json::from_value(one.clone()).unwrap();
+        widgets.create(&PostParams::default(), &object).await.ok()
+    })
+    .await;
+    out(&board, "aloud", "a widget").await;
+    board.row("stray", |row| row["word"] == "Ready").await;
+}
+
 #[tokio::test]
 async fn what_is_made_again_and_again_is_made_three_times() {
     let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: generates", "")));
@@ -200,4 +246,40 @@ fn what_cannot_be_hosted_is_said_before_anything_starts() {
     assert!(told.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"), "{told}");
     let told = start(&format!("operators: [{{name: a, command: {}, live: true}}]\n", STRAY.display()));
     assert!(told.contains("`live` needs a `serviceAccount`"), "{told}");
+}
+
+/// Both with their default directories, as a team that moves one operator at a time has them.
+#[tokio::test]
+async fn one_hosted_alone_stands_beside_a_run() {
+    let board = Board::up(crate::board::NOBODY);
+    let data = board.file("data");
+    let config = board.outside("operators: {}\n");
+    let start = |arguments: &[&str], said: &str| {
+        let said = std::fs::File::create(board.file(said)).unwrap();
+        let mut command = switchboard(arguments);
+        command.env("XDG_DATA_HOME", &data).stdout(Stdio::null()).stderr(said);
+        Ended(command.spawn().unwrap())
+    };
+    let kubeconfig = board.serving.kubeconfig.display().to_string();
+    let _run = start(&["run", "--config", config.to_str().unwrap()], "run");
+    let _alone = start(&["individual", "--operator", "greeter", "--kubeconfig", &kubeconfig], "alone");
+    board.words().await;
+    board.guest("ada").await;
+    assert_eq!(board.greeting("ada").await, "Good day, ada!");
+    let told = |name: &str| std::fs::read_to_string(board.file(name)).unwrap();
+    eventually("a run beside it", || async { told("run").contains("hosting no operator").then_some(()) }).await;
+    let own = data.join("switchboard/individual/greeter");
+    assert!(told("alone").contains(&format!("hint: ask it with `switchboard top --state-dir {}`", own.display())));
+    let top = crate::board::ask(&own, &["top"]);
+    assert!(String::from_utf8_lossy(&top.stdout).contains("greeter"), "{top:?}");
+}
+
+/// A process that does not outlive its test.
+struct Ended(std::process::Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

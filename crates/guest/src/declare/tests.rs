@@ -50,10 +50,10 @@ fn what_is_declared_is_what_may_be_read_and_written() {
     assert_eq!(
         lines(&declaration.inputs),
         [
-            "configuration configmaps shop/web",
             "configuration ingresses.config.openshift.io -/cluster",
             "configuration secrets openshift-config/-",
-            "configuration secrets shop/-",
+            "management configmaps shop/web",
+            "management secrets shop/-",
             // What was made before is looked at before more is made.
             "user workload certificatesigningrequests.certificates.k8s.io -/-",
         ]
@@ -75,8 +75,49 @@ fn what_is_declared_is_what_may_be_read_and_written() {
 #[test]
 fn what_is_written_somewhere_is_read_there() {
     let (kinds, _) = Kinds::of(&contract(), &Discovery::default());
-    assert_eq!(kinds.place(&ResourceType::new("apps", "v1", "deployments")), Place::Management);
-    assert_eq!(kinds.place(&ResourceType::new("", "v1", "configmaps")), Place::Configuration);
+    let place = |group: &str, resource: &str, namespace: &str, name: &str| {
+        kinds.place(&ResourceType::new(group, "v1", resource), namespace, name)
+    };
+    assert_eq!(place("apps", "deployments", "shop", "web"), Place::Management);
+    assert_eq!(place("", "configmaps", "openshift-config", "web"), Place::Configuration);
+    assert_eq!(place("", "configmaps", "shop", "web"), Place::Management, "as what is written in that namespace");
+    assert_eq!(place("certificates.k8s.io", "certificatesigningrequests", "", "x"), Place::UserWorkload);
+}
+
+/// One type may be written on all three clusters: it is the object that is in one place.
+#[test]
+fn objects_of_one_type_are_each_read_where_they_are_written() {
+    let outputs = r#"
+configurationResources:
+  exactResources: [{group: "", version: v1, resource: configmaps, namespace: shop-operator, name: seen}]
+managementResources:
+  exactResources: [{group: "", version: v1, resource: configmaps, namespace: shop, name: web}]
+userWorkloadResources:
+  exactResources: [{group: "", version: v1, resource: configmaps, namespace: kube-public, name: shop}]
+"#;
+    let inputs = r#"
+applyConfigurationResources:
+  exactResources:
+  - {group: "", version: v1, resource: configmaps, namespace: kube-public, name: shop}
+  - {group: "", version: v1, resource: configmaps, namespace: shop, name: web}
+  - {group: "", version: v1, resource: configmaps, namespace: openshift-config, name: wishes}
+  resourceReferences:
+  - referringResource: {group: "", version: v1, resource: configmaps, namespace: openshift-config, name: wishes}
+    type: ImplicitNamespacedReference
+    implicitNamespacedReference: {group: "", version: v1, resource: configmaps, namespace: shop-operator, nameJSONPath: $.data.name}
+"#;
+    let contract =
+        Contract { inputs: InputResources::read(inputs).unwrap(), outputs: OutputResources::read(outputs).unwrap() };
+    let (kinds, _) = Kinds::of(&contract, &Discovery::default());
+    assert_eq!(
+        lines(&declaration(&contract, &kinds, None).inputs),
+        [
+            "configuration configmaps openshift-config/wishes",
+            "configuration configmaps shop-operator/-",
+            "management configmaps shop/web",
+            "user workload configmaps kube-public/shop",
+        ]
+    );
 }
 
 #[test]

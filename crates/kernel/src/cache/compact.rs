@@ -1,4 +1,5 @@
-//! An object's bytes as they are kept: without `managedFields`, exactly as long as needed, never a tree.
+//! An object's bytes as they are kept: without `managedFields` unless somebody reads them, exactly as long as needed, never
+//! a tree.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,16 +41,18 @@ pub fn identity(table: &TableKey, bytes: &[u8]) -> Result<Identity, CacheError> 
     Ok(Identity { namespace: metadata.namespace.unwrap_or_default(), name, revision })
 }
 
-/// The bytes to keep of an object.
-pub fn compact(table: &TableKey, bytes: &[u8]) -> Result<Arc<[u8]>, CacheError> {
-    shrink(table, bytes).map_err(|source| CacheError::Unreadable { table: table.clone(), source })
+/// The bytes to keep of an object, with its `managedFields` or without.
+pub fn compact(table: &TableKey, bytes: &[u8], managers: bool) -> Result<Arc<[u8]>, CacheError> {
+    shrink(table, bytes, managers).map_err(|source| CacheError::Unreadable { table: table.clone(), source })
 }
 
-fn shrink(table: &TableKey, bytes: &[u8]) -> Result<Arc<[u8]>, serde_json::Error> {
+fn shrink(table: &TableKey, bytes: &[u8], managers: bool) -> Result<Arc<[u8]>, serde_json::Error> {
     let mut object: BTreeMap<String, &RawValue> = serde_json::from_slice(bytes)?;
     let metadata = object.get("metadata").map_or("{}", |raw| raw.get());
     let mut metadata: BTreeMap<String, &RawValue> = serde_json::from_str(metadata)?;
-    metadata.remove("managedFields");
+    if !managers {
+        metadata.remove("managedFields");
+    }
     let metadata = serde_json::value::to_raw_value(&metadata)?;
     object.insert("metadata".to_string(), &metadata);
     // The items of a list do not say what they are; watch events do. Both must be kept alike.

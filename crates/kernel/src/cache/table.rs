@@ -74,6 +74,8 @@ fn key_of(table: &TableKey, identity: Identity) -> ObjectKey {
 /// The state of one kind.
 pub struct Table {
     key: TableKey,
+    /// Whether `managedFields` are kept.
+    managers: bool,
     rows: Rows,
     bytes: u64,
     revision: u64,
@@ -87,9 +89,19 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(key: TableKey) -> Self {
-        let rows = Rows::new();
-        Self { key, rows, bytes: 0, revision: 0, known: false, served: true, round: 0, listing: false, mixed: false }
+    pub fn new(key: TableKey, managers: bool) -> Self {
+        Self {
+            key,
+            managers,
+            rows: Rows::new(),
+            bytes: 0,
+            revision: 0,
+            known: false,
+            served: true,
+            round: 0,
+            listing: false,
+            mixed: false,
+        }
     }
 
     /// Whether what is held is, or was, all there is at one revision.
@@ -144,7 +156,7 @@ impl Table {
         if self.rows.get(&wanted).is_some_and(|held| believed(held) && held.revision >= revision) {
             return Ok(Observation::default());
         }
-        let row = Row { revision, json: compact(&self.key, bytes)?, round: self.round };
+        let row = Row { revision, json: compact(&self.key, bytes, self.managers)?, round: self.round };
         let name = match self.rows.get_key_value(&wanted) {
             Some((name, held)) if *held == row => {
                 // Its bytes stay where they are.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::applier::Carried;
 use crate::decision::{Outcome, WriteResult};
+use crate::object::Object;
 use crate::operator::{Declared, Stop};
 use crate::place::{ClusterName, Place};
 use crate::plan::{Mutation, Plan};
@@ -501,4 +502,56 @@ fn more_changes_than_are_remembered_during_a_run_make_another() {
     let again = runs(core.poll(Moment(3))).remove(0);
     assert_eq!(over(decide(&mut core, 4, &again)).decision.gets[0].1, Some(11));
     assert!(runs(core.poll(Moment(99_999))).is_empty(), "and nothing after that");
+}
+
+/// Sees which fields it applied before.
+struct Applies;
+
+impl Operator for Applies {
+    fn name(&self) -> &str {
+        "applies"
+    }
+
+    fn declaration(&self) -> Declaration {
+        let all = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        Declaration { inputs: all.clone(), outputs: all, service_account: None, units: Units::Whole }
+    }
+
+    fn reads_managers(&self) -> bool {
+        true
+    }
+
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, Stop> {
+        let web = view.get(&CONFIG_MAPS, "shop", "web")?;
+        let whole = web.as_ref().map(Object::whole).unwrap_or_default();
+        let plain = web.map(|web| web.value()).unwrap_or_default();
+        assert_eq!(plain.pointer("/metadata/managedFields"), None, "only who asks sees them");
+        Ok(Plan::nothing().waiting(format!("managed by {}", whole["metadata"]["managedFields"][0]["manager"])))
+    }
+}
+
+#[test]
+fn who_reads_managers_finds_them_and_a_kind_held_without_is_listed_anew() {
+    let mut core = kernel(
+        [puppet("plain", |_, view| view.get(&CONFIG_MAPS, "shop", "web").map(|_| Plan::nothing()))],
+        &Limits::none(),
+    );
+    let mut web = config_map("web", 1, "unit");
+    web["metadata"]["managedFields"] = json!([{"manager": "me"}]);
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    sync(&mut core, 1, &CONFIG_MAPS, &[web.clone()]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    over(decide(&mut core, 1, &run));
+    core.add(Moment(2), Arc::new(Applies), Limits::none());
+    let orders = core.poll(Moment(2));
+    assert_eq!(watches(&orders), 1, "what is held says nothing of managers");
+    let run = runs(orders).remove(0);
+    over(decide(&mut core, 2, &run));
+    sync(&mut core, 3, &CONFIG_MAPS, &[web]);
+    let run = runs(core.poll(Moment(3))).into_iter().find(|run| &*run.unit.operator.0 == "applies").unwrap();
+    over(decide(&mut core, 3, &run));
+    let applies = core.state(Moment(4)).operators.into_iter().find(|one| one.name == "applies").unwrap();
+    assert_eq!(applies.reason, "managed by \"me\"");
 }
