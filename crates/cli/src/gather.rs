@@ -69,6 +69,16 @@ impl Compat {
 #[error("could not write into `{}`: it is not empty\nhint: give a fresh directory, or empty this one", .0.display())]
 struct NotEmpty(PathBuf);
 
+/// Nothing where something is to be read.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no `{}`\nhint: --from takes {}", .0.display(), .1)]
+struct Missing(PathBuf, &'static str);
+
+/// What is to be read must be there; an empty place is not taken for an empty dump.
+fn present(path: &Path, what: &'static str) -> Result<(), Missing> {
+    if path.exists() { Ok(()) } else { Err(Missing(path.into(), what)) }
+}
+
 /// A target must be ours: what else stands in it would be taken for input.
 fn fresh(path: &Path) -> Result<(), Failure> {
     match fs::read_dir(path) {

@@ -17,7 +17,7 @@ use switchboard_kernel::scene::Scene;
 use switchboard_kernel::view::Reads;
 
 use super::live::Live;
-use super::{carry, told, warn};
+use super::{carry, present, told, warn};
 use crate::failure::Failure;
 use crate::talk::say;
 
@@ -57,6 +57,7 @@ struct Unfit(Vec<String>);
 impl Apply {
     /// Carries it out. False when something was not.
     pub async fn run(self) -> Result<bool, Failure> {
+        present(&self.from, "the directory that an operator was given as --output-dir")?;
         let directory = read_directory(&self.from)?;
         if !directory.problems.is_empty() {
             return Err(Unfit(directory.problems.iter().map(told).collect()).into());

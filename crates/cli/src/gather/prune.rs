@@ -12,7 +12,7 @@ use switchboard_gather::original::Original;
 use switchboard_gather::prune::{self, Pruned};
 
 use super::declared::Inputs;
-use super::{Compat, fresh, told, warn};
+use super::{Compat, fresh, present, told, warn};
 use crate::failure::Failure;
 use crate::talk::say;
 
@@ -45,6 +45,7 @@ impl Prune {
     /// Writes the inputs.
     pub fn run(self) -> Result<(), Failure> {
         let rules = self.compat.rules();
+        present(&self.from, "the directory `oc adm must-gather` wrote, or a .tar or .tar.gz of it")?;
         let inputs = self.inputs.read(rules)?;
         fresh(&self.target.to)?;
         let list = &inputs.apply_configuration_resources;

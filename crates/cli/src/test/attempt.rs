@@ -1,5 +1,7 @@
 //! One run of one case.
 
+mod confined;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,8 +11,10 @@ use std::time::Duration;
 
 use switchboard_gather::cases::{Case, Description, EXPECTED_OUTPUT, INPUT_DIRECTORY};
 use switchboard_gather::mutation::{Directory, index_path, read_directory};
+use switchboard_sandbox::{Sandbox, SandboxError};
 
 use super::program::{self, Finished};
+use crate::failure::Failure;
 
 /// How much of a log is kept, from its end.
 pub const MAX_LOG_BYTES: u64 = 512 << 10;
@@ -24,6 +28,38 @@ pub enum Environment {
     Scrubbed,
 }
 
+/// How programs are run.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// In which surroundings.
+    pub environment: Environment,
+    /// For how long.
+    pub timeout: Duration,
+    /// Without a network, and with nothing to see but the system and its input.
+    pub sandbox: bool,
+}
+
+/// No sandbox for tests.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "could not run tests in a sandbox\nhint: docs/HOSTING.md says what a sandbox needs; --no-sandbox runs them without one, with all that this user may"
+)]
+pub struct NoSandbox(#[source] SandboxError);
+
+impl How {
+    /// Whether programs can be run so on this machine.
+    ///
+    /// # Errors
+    /// When there is no sandbox here.
+    pub fn check(&self) -> Result<(), Failure> {
+        if !self.sandbox {
+            return Ok(());
+        }
+        let folder = tempfile::tempdir()?;
+        Ok(Sandbox::new(folder.path()).and_then(|sandbox| sandbox.check()).map_err(NoSandbox)?)
+    }
+}
+
 /// A run, and what is left of it.
 pub struct Attempt {
     /// How it ended.
@@ -35,27 +71,41 @@ pub struct Attempt {
 }
 
 /// Runs a case into a directory that is made when there is none.
-pub fn attempt(case: &Case, output: &Path, environment: Environment, timeout: Duration) -> std::io::Result<Attempt> {
+pub fn attempt(case: &Case, output: &Path, how: How) -> std::io::Result<Attempt> {
     fs::create_dir_all(output)?;
-    let home = tempfile::tempdir()?;
-    let mut command = command(&case.description)?;
-    command.arg("apply-configuration");
-    command.arg("--input-dir").arg(case.directory.join(INPUT_DIRECTORY)).arg("--output-dir").arg(output);
-    if let Some(now) = &case.description.now {
-        command.args(["--now", now]);
-    }
-    if !case.description.controllers.is_empty() {
-        command.args(["--controllers", &case.description.controllers.join(",")]);
-    }
-    if environment == Environment::Scrubbed {
-        command.env_clear().envs(scrubbed(home.path(), &case.description.env));
-    }
-    let finished = program::run(command, output, timeout);
+    let (finished, odd) =
+        if how.sandbox { confined::run(case, output, how)? } else { (free(case, output, how)?, None) };
     let (output, unreadable) = match read_directory(output) {
-        Ok(directory) => (directory, None),
+        Ok(directory) => (directory, odd),
         Err(error) => (Directory::default(), Some(error.to_string())),
     };
     Ok(Attempt { finished, output, unreadable })
+}
+
+/// As the original does it: the program may do all that this user may.
+fn free(case: &Case, output: &Path, how: How) -> std::io::Result<Finished> {
+    let home = tempfile::tempdir()?;
+    let (program, first) = program_of(&case.description)?;
+    let input = case.directory.join(INPUT_DIRECTORY);
+    let mut command = Command::new(program);
+    command.args(first).args(words(case, &input.display().to_string(), &output.display().to_string()));
+    if how.environment == Environment::Scrubbed {
+        command.env_clear().envs(scrubbed(home.path(), &case.description.env));
+    }
+    Ok(program::run(command, output, how.timeout))
+}
+
+/// The contract's command with its flags.
+fn words(case: &Case, input: &str, output: &str) -> Vec<String> {
+    let mut words: Vec<String> =
+        ["apply-configuration", "--input-dir", input, "--output-dir", output].map(String::from).into();
+    if let Some(now) = &case.description.now {
+        words.extend(["--now".to_string(), now.clone()]);
+    }
+    if !case.description.controllers.is_empty() {
+        words.extend(["--controllers".to_string(), case.description.controllers.join(",")]);
+    }
+    words
 }
 
 /// What a case expects; nothing when it has no expected output.
@@ -83,14 +133,12 @@ pub fn log(output: &Path, name: &str) -> String {
     String::from_utf8_lossy(&read(output.join(name)).unwrap_or_default()).into_owned()
 }
 
-/// The program itself: a native operator is this one.
-fn command(description: &Description) -> std::io::Result<Command> {
+/// The program itself, and its first words: a native operator is this one.
+fn program_of(description: &Description) -> std::io::Result<(PathBuf, Vec<String>)> {
     if description.operator.is_empty() {
-        return Ok(Command::new(&description.binary_name));
+        return Ok((PathBuf::from(&description.binary_name), Vec::new()));
     }
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["operator", &description.operator]);
-    Ok(command)
+    Ok((std::env::current_exe()?, vec!["operator".to_string(), description.operator.clone()]))
 }
 
 fn scrubbed(home: &Path, own: &BTreeMap<String, String>) -> BTreeMap<String, std::ffi::OsString> {

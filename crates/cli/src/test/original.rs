@@ -10,7 +10,7 @@ use switchboard_gather::cases::{
 };
 use switchboard_object::quote::quote;
 
-use super::attempt::{Attempt, Environment, attempt, expected, log, remove};
+use super::attempt::{Attempt, Environment, How, attempt, expected, log, remove};
 use super::program::Ended;
 use crate::failure::{Failure, tell};
 use crate::talk::say;
@@ -36,7 +36,10 @@ pub struct Original {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false,
         default_missing_value = "true", action = clap::ArgAction::Set)]
     replace_expected_output: bool,
-    /// Also where the original errs: 5 seconds for a run, no counters in junit.xml
+    /// Run operators as they are, with a network and all that this user may
+    #[arg(long)]
+    no_sandbox: bool,
+    /// Also where the original errs: 5 seconds for a run, no counters in junit.xml, no sandbox
     #[arg(long)]
     compat: bool,
 }
@@ -44,6 +47,8 @@ pub struct Original {
 /// Why the tests cannot be run, or that they failed.
 #[derive(Debug, thiserror::Error)]
 enum OriginalError {
+    #[error("there is no directory `{}`\nhint: --test-dir takes the one that holds the tests", .0.display())]
+    Missing(PathBuf),
     #[error("could not read {0} of the tests")]
     Broken(usize),
     #[error("{0} tests failed")]
@@ -55,6 +60,10 @@ enum OriginalError {
 impl Original {
     /// Runs the tests. True when all passed.
     pub fn run(self) -> Result<bool, Failure> {
+        if !self.test_dir.exists() {
+            return Err(OriginalError::Missing(self.test_dir.clone()).into());
+        }
+        self.how().check()?;
         let (cases, errors) = discover(&self.test_dir);
         let missing = |case: &&Case| !case.expects && !self.replace_expected_output;
         let missing: Vec<String> =
@@ -89,15 +98,20 @@ impl Original {
         if failed.is_empty() { Ok(true) } else { Err(OriginalError::Failed(failed.len()).into()) }
     }
 
+    fn how(&self) -> How {
+        let timeout = if self.compat { ORIGINAL_TIMEOUT } else { TIMEOUT };
+        How { environment: Environment::Inherited, timeout, sandbox: !self.compat && !self.no_sandbox }
+    }
+
     fn one(&self, case: &Case) -> JunitCase {
         let mut told = JunitCase { name: name(case), ..JunitCase::default() };
         let output = match self.replace_expected_output {
             true => case.directory.join(EXPECTED_OUTPUT),
             false => self.output_dir.join(&case.relative),
         };
-        let timeout = if self.compat { ORIGINAL_TIMEOUT } else { TIMEOUT };
+        let how = self.how();
         let cleared = if self.replace_expected_output { remove(&output) } else { Ok(()) };
-        let run = match cleared.and_then(|()| attempt(case, &output, Environment::Inherited, timeout)) {
+        let run = match cleared.and_then(|()| attempt(case, &output, how)) {
             Ok(run) => run,
             Err(error) => {
                 let message =
@@ -111,7 +125,7 @@ impl Original {
             replaced(case, &run, &output);
             return told;
         }
-        judge(case, &run, &output, timeout, &mut told);
+        judge(case, &run, &output, how.timeout, &mut told);
         if told.failure.is_none() && self.preserve_policy.is_empty() {
             self.clean(&output);
         }
@@ -196,6 +210,7 @@ fn ending(ended: &Ended, timeout: Duration) -> String {
     match ended {
         Ended::Exited(code) => format!("failed to wait for process: exit status {code}"),
         Ended::Killed(signal) => format!("failed to wait for process: killed by signal {signal}"),
+        Ended::Hoarded(bytes) => format!("failed to wait for process: killed, it held {} MiB of memory", bytes >> 20),
         Ended::TimedOut => format!("timed out: the process took longer than {} s and was killed", timeout.as_secs()),
         Ended::NotStarted(error) => format!("failed to start process: {error}"),
     }

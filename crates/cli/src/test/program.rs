@@ -19,6 +19,8 @@ pub enum Ended {
     Killed(i32),
     /// It had to be killed: it took longer than it may.
     TimedOut,
+    /// It had to be killed: it held that many bytes of memory.
+    Hoarded(u64),
     /// It never began.
     NotStarted(io::Error),
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use switchboard_gather::cases::{Case, Comparison, DesiredError, Strictness, compare, discover};
 use switchboard_gather::mutation::Directory;
 
-use super::attempt::{Attempt, Environment, attempt, expected, log};
+use super::attempt::{Attempt, Environment, How, attempt, expected, log};
 use super::program::Ended;
 use super::report::{Progress, Report, Told, Verdict};
 use crate::explain::{Form, print};
@@ -44,6 +44,9 @@ pub struct Options {
     /// How long one run may take
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=MAX_TIMEOUT))]
     timeout: u64,
+    /// Run operators as they are, with a network and all that this user may
+    #[arg(long)]
+    no_sandbox: bool,
     /// Keep what the operators wrote here, in a folder for each case
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
@@ -52,17 +55,29 @@ pub struct Options {
     output: Form,
 }
 
+impl Options {
+    fn how(&self) -> How {
+        let timeout = Duration::from_secs(self.timeout);
+        How { environment: Environment::Scrubbed, timeout, sandbox: !self.no_sandbox }
+    }
+}
+
 /// Why there is nothing to run.
 #[derive(Debug, thiserror::Error)]
 enum SuiteError {
     #[error("could not read {0} of the cases")]
     Broken(usize),
+    #[error("there is no directory `{}`\nhint: give the one that holds the cases; a case is a directory with test.yaml and input-dir", .0.display())]
+    Missing(PathBuf),
     #[error("there is no case below `{}`\nhint: a case is a directory with test.yaml and input-dir", .0.display())]
     Empty(PathBuf),
 }
 
 /// Runs the cases and prints the report. True when all passed.
 pub fn run(directory: &Path, options: &Options) -> Result<bool, Failure> {
+    if !directory.exists() {
+        return Err(SuiteError::Missing(directory.to_path_buf()).into());
+    }
     let (cases, errors) = discover(directory);
     for error in &errors {
         say(tell(error));
@@ -73,6 +88,7 @@ pub fn run(directory: &Path, options: &Options) -> Result<bool, Failure> {
     if cases.is_empty() {
         return Err(SuiteError::Empty(directory.to_path_buf()).into());
     }
+    options.how().check()?;
     let scratch = tempfile::tempdir()?;
     let kept = options.output_dir.as_deref().unwrap_or(scratch.path());
     let report = Report { cases: all(&cases, options, kept) };
@@ -115,8 +131,7 @@ fn one(case: &Case, options: &Options, kept: &Path) -> Told {
     for number in 1..=options.repeat {
         // A fresh one each time: nothing is removed by who writes into it.
         let output = kept.join(if options.repeat == 1 { "output".to_string() } else { format!("output-{number}") });
-        let made = super::attempt::remove(&output)
-            .and_then(|()| attempt(case, &output, Environment::Scrubbed, Duration::from_secs(options.timeout)));
+        let made = super::attempt::remove(&output).and_then(|()| attempt(case, &output, options.how()));
         let attempt = match made {
             Ok(attempt) => attempt,
             Err(error) => {
@@ -162,7 +177,7 @@ fn judge(case: &Case, attempt: &Attempt, output: &Path, options: &Options) -> Ve
     match &attempt.finished.ended {
         // What it wrote until then says nothing about it.
         Ended::TimedOut | Ended::NotStarted(_) => return problems,
-        Ended::Exited(_) | Ended::Killed(_) => {}
+        Ended::Exited(_) | Ended::Killed(_) | Ended::Hoarded(_) => {}
     }
     problems.extend(attempt.unreadable.clone());
     match expected(case) {
@@ -187,6 +202,7 @@ fn ending(case: &Case, attempt: &Attempt, output: &Path, timeout: u64) -> Option
         Ended::Exited(_) if fails => None,
         Ended::Exited(code) => Some(format!("exited with {code}{}", said())),
         Ended::Killed(signal) => Some(format!("was killed by signal {signal}{}", said())),
+        Ended::Hoarded(bytes) => Some(format!("held {} MiB of memory and was killed{}", bytes >> 20, said())),
         Ended::TimedOut => Some(format!("took longer than {timeout} s and was killed{}", said())),
         Ended::NotStarted(error) if description.operator.is_empty() => {
             let binary = &description.binary_name;

@@ -141,11 +141,51 @@ fn chance_is_found_by_repeating_and_may_be_masked() {
     let desk = Desk::new();
     desk.case("a", "write $$; results Succeeded").expects("a", BODY).add("a", "masks: [{path: data.value}]");
     assert_eq!(verdicts(&desk.test(&["--repeat", "3"])), ["PASS a"], "what is masked may differ");
-    desk.case("a", "write hello; [ -e $input/ran ] && results Failed || results Succeeded; touch $input/ran");
+    desk.case("a", "write hello; [ -e $input/ran ] && results Failed || results Succeeded; touch $input/ran || true");
     desk.expects("a", BODY);
-    let output = desk.test(&["--repeat", "3"]);
+    // What it is given it cannot change in a sandbox.
+    assert_eq!(verdicts(&desk.test(&["--repeat", "3"])), ["PASS a"]);
+    let output = desk.test(&["--repeat", "3", "--no-sandbox"]);
     assert_eq!(verdicts(&output), ["FAIL a"]);
     assert!(out(&output).contains("run 2 is not as run 1: controller-results.yaml differs"), "{}", out(&output));
+}
+
+#[test]
+fn a_program_under_test_has_no_network_unless_told() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let desk = Desk::new();
+    desk.case("a", "").expects("a", BODY);
+    desk.add("a", &format!("env: {{STRAY: socket, STRAY_TARGET: '{}'}}", listener.local_addr().unwrap()));
+    fs::copy(&*crate::guests::STRAY, desk.path("cases/a/operator")).unwrap();
+    let output = desk.test(&[]);
+    assert!(out(&output).contains("Network is unreachable"), "{}", out(&output));
+    assert!(listener.accept().is_err(), "somebody came out of the sandbox");
+    desk.test(&["--no-sandbox"]);
+    assert!(listener.accept().is_ok(), "without one it may");
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_named_with_what_to_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    for (arguments, hint) in [
+        (vec!["test", &at("none")], "hint: give the one that holds the cases"),
+        (
+            vec!["test", "apply-configuration", "--test-dir", &at("none"), "--output-dir", &at("out")],
+            "hint: --test-dir takes",
+        ),
+        (
+            vec!["gather", "prune", "--operator", "greeter", "--from", &at("none"), "--to", &at("to")],
+            "hint: --from takes",
+        ),
+        (vec!["gather", "apply", "--from", &at("none")], "hint: --from takes"),
+    ] {
+        let output = run(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(said(&output).contains("error: there is no") && said(&output).contains(hint), "{}", said(&output));
+        assert!(!folder.path().join("out").exists() && !folder.path().join("to").exists(), "nothing was made");
+    }
 }
 
 #[test]
@@ -201,8 +241,9 @@ fn cases_that_cannot_be_read_are_named() {
     let output = desk.test(&[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("  `binaryName` is missing\n"), "{}", said(&output));
-    let empty = run(&["test", &desk.path("out").display().to_string()]);
-    assert!(said(&empty).starts_with("error: could not read"), "{}", said(&empty));
+    fs::create_dir(desk.path("empty")).unwrap();
+    let empty = run(&["test", &desk.path("empty").display().to_string()]);
+    assert!(said(&empty).starts_with("error: there is no case below"), "{}", said(&empty));
     assert_eq!(run(&["test"]).status.code(), Some(64));
 }
 
@@ -329,6 +370,11 @@ fn a_native_operator_speaks_the_contract() {
     assert!(said(&unknown).contains("there is no controller `nobody`"), "{}", said(&unknown));
     let live = apply("greeter", "apply-configuration-live", &["--kubeconfig", "/no/such/file"]);
     assert_eq!(live.status.code(), Some(1), "a kubeconfig that cannot be read is refused");
+    let dead = desk.path("dead.kubeconfig");
+    let text = "{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}], contexts: [{name: a, context: {cluster: a, user: a}}], users: [{name: a, user: {}}]}";
+    fs::write(&dead, text).unwrap();
+    let live = apply("greeter", "apply-configuration-live", &["--kubeconfig", &dead.display().to_string()]);
+    assert!(said(&live).contains("error: could not learn what the cluster serves"), "it is used: {}", said(&live));
     assert_eq!(apply("greeter", "apply-configuration-live", &[]).status.code(), Some(64));
     assert_eq!(apply("greeter", "apply-configuration", &["--now", "noon"]).status.code(), Some(64));
 }

@@ -132,7 +132,8 @@ fn furnish(root: &Path, spec: &Spec) -> Result<(), Told> {
     folder(OUTPUT)?;
     let scratch = inside(root, WORK).join("tmp");
     tried("furnish the root", fs::create_dir(&scratch))?;
-    for path in [&inside(root, OUTPUT), &scratch] {
+    // Around the output as well: the index of a native operator stands beside it.
+    for path in [&inside(root, WORK), &inside(root, OUTPUT), &scratch] {
         tried("furnish the root", std::os::unix::fs::chown(path, Some(owner), Some(owner)))?;
     }
     tried("furnish the root", mount_bind(&scratch, inside(root, SCRATCH)))
