@@ -6,3 +6,5 @@ mod client;
 #[cfg(feature = "real")]
 #[path = "gather/original.rs"]
 mod original;
+#[path = "gather/pruned.rs"]
+mod pruned;

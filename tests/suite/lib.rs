@@ -11,6 +11,7 @@
 
 pub mod case;
 pub mod compare;
+pub mod dump;
 pub mod mask;
 pub mod ours;
 pub mod page;

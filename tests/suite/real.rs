@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 /// Real components that run until dropped; one given by `SWITCHBOARD_REAL_DIR` is shared and left running.
 #[derive(Debug)]
 pub struct Real {
@@ -21,6 +23,10 @@ pub enum RealError {
     Up(String),
 }
 
+/// What the API server writes down of each request: who, what, and as whom, when it began to answer and when it had.
+const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}]}"#;
+
 /// The root of the workspace.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -37,11 +43,47 @@ impl Real {
             }
         };
         let real = Real { dir, own };
-        let output = real.script("real/up").output().map_err(|e| RealError::Run("real/up", e))?;
+        real.up("")
+    }
+
+    /// One of the caller's own, whatever `SWITCHBOARD_REAL_DIR` says.
+    pub fn start_own() -> Result<Real, RealError> {
+        let own = tempfile::tempdir().map_err(|e| RealError::Run("a temporary directory", e))?;
+        Real { dir: own.path().to_path_buf(), own: Some(own) }.up("")
+    }
+
+    /// One of the caller's own that writes down every request.
+    pub fn audited() -> Result<Real, RealError> {
+        let own = tempfile::tempdir().map_err(|e| RealError::Run("a temporary directory", e))?;
+        let policy = own.path().join("audit-policy.yaml");
+        std::fs::write(&policy, AUDIT_POLICY).map_err(|e| RealError::Run("a temporary directory", e))?;
+        let real = Real { dir: own.path().to_path_buf(), own: Some(own) };
+        let log = real.dir.join("audit.log");
+        real.up(&format!("--audit-policy-file={} --audit-log-path={}", policy.display(), log.display()))
+    }
+
+    fn up(self, flags: &str) -> Result<Real, RealError> {
+        let mut script = self.script("real/up");
+        if !flags.is_empty() {
+            script.env("SWITCHBOARD_REAL_APISERVER_FLAGS", flags);
+        }
+        let output = script.output().map_err(|e| RealError::Run("real/up", e))?;
         if !output.status.success() {
             return Err(RealError::Up(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
-        Ok(real)
+        Ok(self)
+    }
+
+    /// The requests that [`Real::audited`] wrote down so far, in order.
+    pub fn audit(&self) -> Vec<Value> {
+        let log = std::fs::read_to_string(self.dir.join("audit.log")).unwrap_or_default();
+        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// The process id of a component, such as `kube-apiserver`.
+    pub fn process(&self, component: &str) -> Option<u32> {
+        let file = std::fs::read_to_string(self.dir.join(format!("{component}.pid"))).ok()?;
+        file.lines().next()?.parse().ok()
     }
 
     /// The administrator's kubeconfig.

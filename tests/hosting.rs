@@ -1,0 +1,18 @@
+//! Operators that are programs, hosted live: examples/beacon against the real kube-apiserver, and the sample operator that the
+//! contract came with. What they reach is the same however they are hosted.
+#![allow(clippy::unwrap_used)]
+
+#[path = "hosting/beacon.rs"]
+mod beacon;
+#[path = "hosting/ground.rs"]
+mod ground;
+#[path = "hosting/hosted.rs"]
+mod hosted;
+#[path = "hosting/live.rs"]
+mod live;
+#[path = "hosting/pruned.rs"]
+mod pruned;
+#[path = "hosting/sample.rs"]
+mod sample;
+#[path = "hosting/topologies.rs"]
+mod topologies;

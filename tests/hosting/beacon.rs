@@ -1,0 +1,177 @@
+//! examples/beacon on a ground: its manifests, what is wished of it, and what came of it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use switchboard_suite::real::workspace;
+
+use crate::ground::{Ground, until};
+use crate::hosted::{QUICK, program};
+
+/// Where a beacon lives: everything on one cluster, or its own namespaces simulated on one and its users on another.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    pub management: &'a Ground,
+    pub workload: &'a Ground,
+    /// Before the names of its namespaces on the management cluster.
+    pub prefix: &'a str,
+}
+
+fn manifest(file: &str) -> String {
+    fs::read_to_string(workspace().join("examples/beacon/manifests").join(file)).unwrap()
+}
+
+impl World<'_> {
+    /// The manifest with real names of namespaces.
+    fn real(&self, file: &str) -> String {
+        let prefixed = format!("namespace: {}beacon-operator", self.prefix);
+        let text = manifest(file).replace("namespace: beacon-operator", &prefixed);
+        let named = format!("kind: Namespace\nmetadata:\n  name: {}beacon-operator", self.prefix);
+        text.replace("kind: Namespace\nmetadata:\n  name: beacon-operator", &named)
+    }
+
+    /// Its definition, and whom it is with its rights but for one of the resources.
+    pub fn install(&self, but: Option<&str>) {
+        self.until_cleared();
+        self.management.apply(&manifest("00-crd.yaml"));
+        let missing = but.map(|resource| format!("resources: [{resource}], verbs: [create"));
+        let has = |line: &&str| missing.as_ref().is_none_or(|missing| !line.contains(missing));
+        let access = self.real("10-access.yaml").lines().filter(has).collect::<Vec<_>>().join("\n");
+        self.management.apply(&access);
+        self.workload.apply(&access);
+    }
+
+    /// What its user wants of it.
+    pub fn wish(&self) {
+        self.management.apply(&self.real("20-beacon.yaml"));
+    }
+
+    /// How it is hosted, beside others.
+    pub fn config(&self, more: &str) -> String {
+        let topology = match self.prefix {
+            "" => String::new(),
+            prefix => format!(
+                "topology:\n  configuration: hub\n  management: hub\n  userWorkload: edge\n  namespaces:\n    \
+                 configuration: {{prefix: {prefix}}}\n    management: {{prefix: {prefix}}}\n"
+            ),
+        };
+        let (hub, edge) = (self.management.kubeconfig.display(), self.workload.kubeconfig.display());
+        let edge = if self.prefix.is_empty() { String::new() } else { format!("  edge: {{kubeconfig: {edge}}}\n") };
+        format!(
+            "clusters:\n  hub: {{kubeconfig: {hub}}}\n{edge}{topology}operators:\n- name: beacon-operator\n  command: [{}]\n  \
+             live: true\n  serviceAccount: {}beacon-operator/beacon-operator\n  {QUICK}\n{more}",
+            program("beacon-operator").display(),
+            self.prefix,
+        )
+    }
+
+    pub fn deployment(&self) -> String {
+        format!("/apis/apps/v1/namespaces/{}beacon/deployments/beacon", self.prefix)
+    }
+
+    pub fn banner(&self) -> String {
+        format!("/api/v1/namespaces/{}beacon-operator/configmaps/harbour", self.prefix)
+    }
+
+    /// What the beacon shows.
+    pub fn shown(&self) -> Value {
+        let path = format!("/api/v1/namespaces/{}beacon/configmaps/beacon-config", self.prefix);
+        self.management.get(&path)["data"]["beacon.txt"].clone()
+    }
+
+    /// Status and reason of a condition of the Beacon.
+    pub fn condition(&self, kind: &str) -> String {
+        let beacon = self.management.get("/apis/beacon.example.com/v1/beacons/cluster");
+        let conditions = beacon["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let found = conditions.into_iter().find(|one| one["type"] == kind).unwrap_or_default();
+        format!("{} {}", found["status"].as_str().unwrap_or("-"), found["reason"].as_str().unwrap_or("-"))
+    }
+
+    /// All three controllers have done what they can while nobody runs the Deployment.
+    pub fn until_settled(&self) {
+        let kinds = ["WorkloadDegraded", "SurroundingsDegraded", "Progressing"];
+        until("the conditions of all three controllers", || {
+            kinds.map(|kind| self.condition(kind)) == ["False AsExpected", "False AsExpected", "True RollingOut"]
+        });
+        until("the noted surroundings being shown", || self.shown() == "The harbour is open.\ncluster v1.36.1\n");
+    }
+
+    /// What the controllers of a whole cluster would do, as often as the Deployment changes: it is up and running.
+    pub fn roll_out(&self) {
+        let path = format!("{}/status?fieldManager=suite", self.deployment());
+        until("a beacon that is available", || {
+            let deployment = self.management.get(&self.deployment());
+            let generation = &deployment["metadata"]["generation"];
+            if deployment["status"]["observedGeneration"] != *generation {
+                let up = json!({"observedGeneration": generation, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2,
+                    "availableReplicas": 2});
+                self.management.merge(&path, json!({"status": up}));
+            }
+            ["Available", "Progressing"].map(|kind| self.condition(kind)) == ["True AsExpected", "False AsExpected"]
+        });
+    }
+
+    /// Everything of the beacon, in the operator's own words, without what differs from time to time.
+    pub fn state(&self) -> Value {
+        let own = format!("/api/v1/namespaces/{}beacon-operator", self.prefix);
+        let maps = self.management.get(&format!("{own}/configmaps"))["items"].as_array().cloned().unwrap_or_default();
+        let maps = maps.iter().filter(|map| map["metadata"]["name"] != "kube-root-ca.crt").map(bare);
+        let state = json!({
+            "beacon": bare(&self.management.get("/apis/beacon.example.com/v1/beacons/cluster")),
+            "namespace": bare(&self.management.get(&format!("/api/v1/namespaces/{}beacon", self.prefix))),
+            "config": bare(&self.management.get(&format!("/api/v1/namespaces/{}beacon/configmaps/beacon-config", self.prefix))),
+            "deployment": bare(&self.management.get(&self.deployment())),
+            "maps": maps.collect::<Vec<_>>(),
+            "info": bare(&self.workload.get("/api/v1/namespaces/kube-public/configmaps/beacon-info")),
+        });
+        match self.prefix {
+            "" => state,
+            prefix => serde_json::from_str(&state.to_string().replace(prefix, "")).unwrap(),
+        }
+    }
+
+    /// Takes away all that is of the beacon, so that the next one begins with nothing. The next one waits for it: namespaces take
+    /// their time to go.
+    pub fn clear(&self) {
+        self.management.delete("/apis/beacon.example.com/v1/beacons/cluster");
+        self.workload.delete("/api/v1/namespaces/kube-public/configmaps/beacon-info");
+        self.namespaces().iter().for_each(|path| self.management.delete(path));
+    }
+
+    fn until_cleared(&self) {
+        let goes = |path: &String| !self.management.get(path)["metadata"]["deletionTimestamp"].is_null();
+        until("the namespaces before it gone", || !self.namespaces().iter().any(goes));
+    }
+
+    fn namespaces(&self) -> [String; 2] {
+        ["beacon", "beacon-operator"].map(|name| format!("/api/v1/namespaces/{}{name}", self.prefix))
+    }
+}
+
+/// An object without what a server gives it or the clock; of its managers, who they are.
+fn bare(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in ["uid", "resourceVersion", "generation", "creationTimestamp"] {
+            metadata.remove(field);
+        }
+        let managers = metadata.remove("managedFields").unwrap_or_default();
+        let manager = |one: &Value| json!([one["manager"], one["operation"], one["subresource"]]).to_string();
+        let mut managers: Vec<String> = managers.as_array().into_iter().flatten().map(manager).collect();
+        managers.sort();
+        metadata.insert("managers".into(), json!(managers));
+    }
+    for field in ["apiVersion", "kind"] {
+        object.as_object_mut().map(|fields| fields.remove(field));
+    }
+    // How often a Deployment was changed on the way is no part of where it arrived.
+    if object.pointer("/status/observedGeneration").is_some() {
+        object["status"]["observedGeneration"] = Value::Null;
+    }
+    if let Some(conditions) = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
+        conditions.iter_mut().for_each(|one| one["lastTransitionTime"] = Value::Null);
+        // Which controller came first is no part of it either.
+        conditions.sort_by_key(|one| one["type"].to_string());
+    }
+    object
+}

@@ -1,0 +1,238 @@
+//! Must hold: the sample operator's tests reach the same end state in both topologies, with three clusters apart and under
+//! `individual`, and it is the one that its expected output leads to.
+//!
+//! It counts its own runs, so each hosting lets it run once. On embedded clusters: the sample operator is what is tested here.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use switchboard_gather::cases::{Case, discover};
+use switchboard_suite::ours::Served;
+use switchboard_suite::real::workspace;
+
+use crate::ground::{Ground, until};
+use crate::hosted::{Hosted, program, switchboard};
+
+/// Between its first run, which finds nothing known yet, the second and a third there is time to stop it.
+const ONCE: &str = "limits: {debounce: 0s, coolDown: 4s, resync: never, backoff: {first: 24h, max: 24h}}";
+const INGRESS: &str = "/apis/config.openshift.io/v1/ingresses/cluster";
+const NAMESPACES: [&str; 3] = ["openshift-authentication", "openshift-example-operator", "openshift-config"];
+
+fn cases() -> Vec<Case> {
+    let data = workspace().join("../shared/data/mom/sample-operator-tests");
+    assert!(data.is_dir(), "{} is missing: these tests run beside the shared data", data.display());
+    let (cases, errors) = discover(&data);
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(cases.len(), 5);
+    cases
+}
+
+/// Which clusters there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Topology {
+    /// One.
+    Standalone,
+    /// One with simulated namespaces, and that of the users.
+    Hosted,
+    /// A configuration server of its own as well.
+    Apart,
+}
+
+/// The clusters, which may be the same, and what namespaces are called on the first two.
+struct World {
+    grounds: Vec<(Ground, Served)>,
+    topology: Topology,
+}
+
+impl World {
+    fn new(topology: Topology) -> Self {
+        let count = [Topology::Standalone, Topology::Hosted, Topology::Apart].iter().position(|one| *one == topology);
+        let served = || {
+            let served = Served::start();
+            (Ground::of(served.kubeconfig()), served)
+        };
+        Self { grounds: (0..=count.unwrap_or_default()).map(|_| served()).collect(), topology }
+    }
+
+    fn management(&self) -> &Ground {
+        &self.grounds[0].0
+    }
+
+    fn workload(&self) -> &Ground {
+        &self.grounds.get(1).unwrap_or(&self.grounds[0]).0
+    }
+
+    fn configuration(&self) -> &Ground {
+        &self.grounds.get(2).unwrap_or(&self.grounds[0]).0
+    }
+
+    fn prefix(&self) -> &'static str {
+        if self.topology == Topology::Standalone { "" } else { "acme-" }
+    }
+
+    fn fill(&self, case: &Case) {
+        for (number, (ground, _)) in self.grounds.iter().enumerate() {
+            let prefix = if number == 1 { "" } else { self.prefix() };
+            ground.apply(&definitions());
+            let input = switchboard_gather::read(&case.directory.join("input-dir"), |_| {}).unwrap();
+            let found = input.objects.iter().filter_map(|object| object.value["metadata"]["namespace"].as_str());
+            let namespaces: BTreeSet<&str> = found.chain(NAMESPACES).collect();
+            for name in namespaces {
+                let real = format!("{prefix}{name}");
+                ground.apply(&format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {real}}}}}"));
+            }
+            for object in &input.objects {
+                put(ground, prefix, &object.value);
+            }
+        }
+    }
+
+    /// What the operator can have written, in its own words, without times. `conditions` are those of an object that it reads and
+    /// does not declare: hosted, its controllers do not find it, and leave them as they were.
+    fn state(&self) -> Value {
+        let events = format!("/api/v1/namespaces/{}openshift-example-operator/events", self.prefix());
+        let events = self.management().get(&events)["items"].as_array().cloned().unwrap_or_default();
+        let event = |one: &Value| json!([one["reason"], one["message"], one["involvedObject"]]);
+        let authentication = self.management().get("/apis/operator.openshift.io/v1/authentications/cluster");
+        let mut conditions = authentication["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter_mut().for_each(|one| one["lastTransitionTime"] = Value::Null);
+        let counter = self.workload().get("/api/v1/namespaces/openshift-authentication/configmaps/foo");
+        let state = json!({
+            "ingress": self.configuration().get(INGRESS)["spec"],
+            "conditions": conditions,
+            "events": events.iter().map(event).collect::<Vec<_>>(),
+            "counter": [counter["metadata"]["namespace"], counter["data"]],
+        });
+        match self.prefix() {
+            "" => state,
+            prefix => serde_json::from_str(&state.to_string().replace(prefix, "")).unwrap(),
+        }
+    }
+}
+
+fn put(ground: &Ground, prefix: &str, object: &Value) {
+    let mut object = object.clone();
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"] {
+        metadata.remove(field);
+    }
+    if let Some(namespace) = metadata.get("namespace").and_then(Value::as_str).map(|name| format!("{prefix}{name}")) {
+        metadata.insert("namespace".into(), namespace.into());
+    }
+    let status = object.as_object_mut().and_then(|fields| fields.remove("status"));
+    ground.apply(&object.to_string());
+    if let Some(status) = status.filter(|_| object["kind"] == "Authentication") {
+        let path = "/apis/operator.openshift.io/v1/authentications/cluster/status?fieldManager=suite";
+        ground.merge(path, json!({"status": status}));
+    }
+}
+
+/// The kinds that the operator names, with as much schema as server-side apply needs.
+fn definitions() -> String {
+    let kinds = [
+        ("config.openshift.io", "Authentication", "authentications"),
+        ("config.openshift.io", "Proxy", "proxies"),
+        ("config.openshift.io", "Console", "consoles"),
+        ("config.openshift.io", "OAuth", "oauths"),
+        ("config.openshift.io", "Ingress", "ingresses"),
+        ("operator.openshift.io", "Authentication", "authentications"),
+        ("oauth.openshift.io", "OAuthClient", "oauthclients"),
+    ];
+    let conditions = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
+        "items": {"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}},
+            "x-kubernetes-preserve-unknown-fields": true}});
+    let status = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {"conditions": conditions}});
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = |(group, kind, plural): (&str, &str, &str)| {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.{group}")},
+            "spec": {"group": group, "scope": "Cluster",
+                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List")},
+                "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                    "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": any, "status": status}}}}]},
+        })
+        .to_string()
+    };
+    kinds.map(definition).join("\n---\n")
+}
+
+fn config(world: &World, case: &Case) -> String {
+    let names = ["hub", "edge", "config"];
+    let mut clusters = "clusters:\n".to_string();
+    for (name, (ground, _)) in names.into_iter().zip(&world.grounds) {
+        clusters += &format!("  {name}: {{kubeconfig: {}}}\n", ground.kubeconfig.display());
+    }
+    if world.topology != Topology::Standalone {
+        let configuration = if world.topology == Topology::Apart { "config" } else { "hub" };
+        clusters += &format!(
+            "topology:\n  configuration: {configuration}\n  management: hub\n  userWorkload: edge\n  namespaces:\n    \
+             configuration: {{prefix: acme-}}\n    management: {{prefix: acme-}}\n"
+        );
+    }
+    let controllers = case.description.controllers.join(", ");
+    format!(
+        "{clusters}operators:\n- name: sample\n  command: [{}]\n  controllers: [{controllers}]\n  {ONCE}\n",
+        program("sample-operator").display()
+    )
+}
+
+/// Hosts the operator until it has run once, and gives what came of it.
+fn reached(case: &Case, words: &[&str], topology: Topology) -> Value {
+    let world = World::new(topology);
+    world.fill(case);
+    let process = Hosted::start(words, Some(&config(&world, case)));
+    until("a run", || !world.configuration().get(INGRESS).is_null());
+    // In order: what is being written is written to its end.
+    let decisions = process.stop();
+    let decided =
+        decisions.iter().filter(|one| matches!(one.outcome, switchboard_kernel::decision::Outcome::Decided { .. }));
+    assert_eq!(decided.count(), 1, "it ran once");
+    world.state()
+}
+
+/// What the expected output leads to when it is carried out.
+fn expected(case: &Case) -> Value {
+    let world = World::new(Topology::Standalone);
+    world.fill(case);
+    let path = |path: &Path| path.display().to_string();
+    let from: PathBuf = case.directory.join("expected-output");
+    let output = switchboard(&[
+        "gather",
+        "apply",
+        "--from",
+        &path(&from),
+        "--kubeconfig",
+        &path(&world.management().kubeconfig),
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let mut state = world.state();
+    state["conditions"].take();
+    state
+}
+
+#[test]
+fn the_sample_operators_tests_reach_the_same_however_it_is_hosted() {
+    let alone = &["individual", "--operator", "sample"][..];
+    let ways = [
+        (&["run"][..], Topology::Standalone),
+        (&["run"], Topology::Hosted),
+        (&["run"], Topology::Apart),
+        (alone, Topology::Standalone),
+        (alone, Topology::Hosted),
+    ];
+    let check = |case: &Case| {
+        let expected = expected(case);
+        let mut conditions: Option<Value> = None;
+        for (words, topology) in ways {
+            let mut state = reached(case, words, topology);
+            let left = state["conditions"].take();
+            assert_eq!(state, expected, "{}: {words:?}, {topology:?}", case.directory.display());
+            assert_eq!(left, *conditions.get_or_insert(left.clone()), "the same in all of them");
+        }
+    };
+    let cases = cases();
+    std::thread::scope(|scope| cases.iter().for_each(|case| drop(scope.spawn(|| check(case)))));
+}

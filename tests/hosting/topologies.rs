@@ -1,0 +1,205 @@
+//! Must hold: the same end state, modulo the mapping, in both topologies, under `individual`, by hand and resident.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use switchboard_gather::mutation::read_directory;
+use switchboard_suite::real::Real;
+
+use crate::beacon::World;
+use crate::ground::{Ground, until};
+use crate::hosted::{Hosted, QUICK, program, switchboard};
+
+const OPERATOR: &str = "beacon-operator";
+/// How often directories go to and fro until nothing more is wanted.
+const MAX_ROUNDS: usize = 8;
+
+/// Begins with nothing, lets something host the beacon, and gives what came of it.
+fn reached<T>(world: &World<'_>, host: impl FnOnce() -> T, rests: impl FnOnce(&T)) -> Value {
+    world.install(None);
+    world.wish();
+    let hosting = host();
+    world.until_settled();
+    world.roll_out();
+    rests(&hosting);
+    let state = world.state();
+    drop(hosting);
+    world.clear();
+    state
+}
+
+fn rests(hosted: &Hosted) {
+    hosted.rests(OPERATOR);
+}
+
+#[test]
+fn the_go_example_reaches_the_same_however_it_is_hosted() {
+    let (one, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| Real::start_own().unwrap());
+        (Real::start_own().unwrap(), other.join().unwrap())
+    });
+    let (hub, edge) = (Ground::of(&one.kubeconfig()), Ground::of(&other.kubeconfig()));
+    let standalone = World { management: &hub, workload: &hub, prefix: "" };
+    let hosted = World { management: &hub, workload: &edge, prefix: "acme-" };
+    let beacon = program(OPERATOR).display().to_string();
+    let kubeconfig = hub.kubeconfig.display().to_string();
+    let alone = ["individual", "--operator", OPERATOR];
+    let by_path = ["individual", "--operator", &beacon, "--kubeconfig", &kubeconfig, "--live"];
+    let by_path = [&by_path[..], &["--service-account", "beacon-operator/beacon-operator"]].concat();
+
+    let expected = reached(&standalone, || Hosted::run(&standalone.config("")), rests);
+    assert_eq!(expected["info"]["data"], json!({"banners": "1", "clusterVersion": "v1.36.1"}));
+    let same = |what: &str, state: Value| {
+        assert_eq!(pretty(&state), pretty(&expected), "{what}");
+        // Shown when a later one fails.
+        println!("{what}: the same");
+    };
+    same("hosted", reached(&hosted, || Hosted::run(&hosted.config("")), rests));
+    same("alone, standalone", reached(&standalone, || Hosted::start(&by_path, None), rests));
+    same("alone, hosted", reached(&hosted, || Hosted::start(&alone, Some(&hosted.config(""))), rests));
+    same("resident", reached(&standalone, || Resident::start(&hub), |_| {}));
+    same("by hand", by_hand(&standalone));
+}
+
+fn pretty(state: &Value) -> String {
+    serde_json::to_string_pretty(state).unwrap()
+}
+
+/// The operator as it ran before anybody hosted it.
+struct Resident(Child);
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Resident {
+    fn start(ground: &Ground) -> Self {
+        let mut command = Command::new(program(OPERATOR));
+        command.arg("start").arg("--kubeconfig").arg(&ground.kubeconfig).args(["--namespace", OPERATOR]);
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+/// The same with directories that go to and fro: collected, decided, carried out.
+fn by_hand(world: &World<'_>) -> Value {
+    world.install(None);
+    world.wish();
+    let begin = world.state();
+    let folder = tempfile::tempdir().unwrap();
+    let rehearsed = round(world, &folder.path().join("rehearsal"), &["--dry-run"]);
+    assert!(rehearsed > 0);
+    assert_eq!(world.state(), begin, "a dry run writes nothing");
+    rounds(world, &folder.path().join("first"));
+    world.until_settled();
+    let mut state = Value::Null;
+    std::thread::scope(|scope| {
+        let again = scope.spawn(|| {
+            // The Deployment is up, which the beacon is to tell.
+            until("a changed Deployment", || {
+                !world.management.get(&world.deployment())["status"]["availableReplicas"].is_null()
+            });
+            rounds(world, &folder.path().join("second"));
+        });
+        world.roll_out();
+        again.join().unwrap();
+        state = world.state();
+    });
+    world.clear();
+    state
+}
+
+fn rounds(world: &World<'_>, folder: &Path) {
+    let wanted = (0..MAX_ROUNDS).map(|number| round(world, &folder.join(number.to_string()), &[]));
+    let wanted: Vec<usize> = wanted.take_while(|wanted| *wanted > 0).collect();
+    assert!(wanted.len() < MAX_ROUNDS, "something is wanted each time: {wanted:?}");
+}
+
+/// One round; how many mutations were wanted.
+fn round(world: &World<'_>, folder: &Path, options: &[&str]) -> usize {
+    let beacon = program(OPERATOR).display().to_string();
+    let kubeconfig = world.management.kubeconfig.display().to_string();
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (input, offline, live) = (path("input"), path("offline"), path("live"));
+    let passes = |output: std::process::Output| {
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{out}{err}");
+    };
+    passes(switchboard(&["gather", "collect", "--operator", &beacon, "--to", &input, "--kubeconfig", &kubeconfig]));
+    let run = |arguments: &[&str]| passes(Command::new(&beacon).args(arguments).output().unwrap());
+    run(&["apply-configuration", "--input-dir", &input, "--output-dir", &offline]);
+    run(&["apply-configuration-live", "--input-dir", &input, "--output-dir", &live, "--kubeconfig", &kubeconfig]);
+    let outputs = [&offline, &live].into_iter();
+    let wanted = outputs.map(|output| {
+        let apply = ["gather", "apply", "--from", output, "--kubeconfig", &kubeconfig];
+        passes(switchboard(&[&apply[..], options].concat()));
+        read_directory(Path::new(output)).unwrap().mutations.len()
+    });
+    wanted.sum()
+}
+
+/// Native operators are hosted alone as well, and through a mapping.
+#[test]
+fn a_native_operator_reaches_the_same_however_it_is_hosted() {
+    let real = Real::start_own().unwrap();
+    let ground = Ground::of(&real.kubeconfig());
+    let kubeconfig = ground.kubeconfig.display();
+    let clusters = format!("clusters:\n  default: {{kubeconfig: {kubeconfig}}}\n");
+    let greeter = format!("operators:\n- name: greeter\n  {QUICK}\n");
+    let mapped = ["configuration", "management", "userWorkload"].map(|place| format!("{place}: {{prefix: acme-}}"));
+    let mapped = format!("topology: {{namespaces: {{{}}}}}\n", mapped.join(", "));
+    let flags = ["individual", "--operator", "greeter", "--kubeconfig", &kubeconfig.to_string()].map(str::to_string);
+    let alone = ["individual", "--operator", "greeter"].map(str::to_string);
+    let run = ["run".to_string()];
+    let standalone = format!("{clusters}{greeter}");
+    let hosted = format!("{clusters}{mapped}{greeter}");
+    let ways: [(&[String], Option<&str>, &str); 4] = [
+        (&run, Some(&standalone), ""),
+        (&flags, None, ""),
+        (&run, Some(&hosted), "acme-"),
+        (&alone, Some(&hosted), "acme-"),
+    ];
+    let mut reached = Vec::new();
+    for (number, (words, config, prefix)) in ways.into_iter().enumerate() {
+        let shop = format!("shop-{number}");
+        ground.apply(&guest(&format!("{prefix}{shop}")));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let process = Hosted::start(&words, config);
+        let path = format!("/api/v1/namespaces/{prefix}{shop}/configmaps/ada-greeting");
+        until("a greeting", || !ground.get(&path).is_null());
+        process.rests("greeter");
+        let greeting = ground.get(&path);
+        let word = greeting["metadata"]["namespace"].as_str().unwrap().replace(prefix, "").replace(&shop, "shop");
+        reached.push(json!({"namespace": word, "data": greeting["data"]}));
+        // In its own words the operator names its own world.
+        let units: Vec<String> = process.stop().iter().map(|decision| decision.unit.unit.to_string()).collect();
+        assert!(units.contains(&format!("{shop}/ada")), "{units:?}");
+    }
+    assert!(
+        reached.iter().all(|one| *one == json!({"namespace": "shop", "data": {"text": "Good day, Ada!"}})),
+        "{reached:?}"
+    );
+}
+
+fn guest(namespace: &str) -> String {
+    format!(
+        "
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {namespace}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: greeting, namespace: {namespace}}}
+data: {{words: Good day}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: ada, namespace: {namespace}, labels: {{greeter.example.com/greet: 'yes'}}}}
+data: {{name: Ada}}
+"
+    )
+}
