@@ -9,8 +9,10 @@ DENY_VERSION := 0.20.2
 # Nightly is needed by the fuzzer alone.
 FUZZ_TIME ?= 60
 FUZZ_SEEDS ?= 40000
+# How long the script of the cost study is, for each of its three sides.
+STUDY_SECONDS ?= 600
 
-.PHONY: help run test test-real record record-charts bench fuzz fmt lint deny ci real
+.PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
 
 help: ## Show these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +48,11 @@ bench: real ## Measure against the real kube-apiserver and etcd, side by side, a
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
 	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench chart --bench integrations
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
+
+study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each, and write docs/COST.md
+	$(CARGO) build --release --workspace --bin switchboard
+	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" SWITCHBOARD_BIN="$(CURDIR)/target/release/switchboard" \
+	  STUDY_SECONDS=$(STUDY_SECONDS) $(CARGO) run --quiet -p switchboard-suite --features real --example study
 
 fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

@@ -1,0 +1,99 @@
+//! The page that tells what came out.
+
+use std::time::Duration;
+
+use crate::script::{Change, Script};
+use crate::sides::{Side, Way};
+
+/// docs/COST.md.
+pub fn page(script: &Script, sides: &[Side]) -> String {
+    let changes = script.changes();
+    let noise = changes.iter().filter(|(_, _, change)| *change == Change::Noise).count();
+    let mut page = format!(
+        "# What operators cost: resident and hosted\n\n\
+         {} copies of [examples/beacon](../examples/beacon), once as {} resident processes and once hosted by one `switchboard run`, on the\n\
+         same real kube-apiserver (v1.36.1, with etcd), through the same script of {} s: {} changes, one every ten seconds, {} of them to \
+         objects\nthat nobody reads. Written by `make study`.\n\n",
+        script.operators,
+        script.operators,
+        script.duration.as_secs(),
+        changes.len(),
+        noise,
+    );
+    page += &table(sides);
+    page += &words(script, sides);
+    page
+}
+
+type Row = (&'static str, fn(&Side) -> String);
+
+const ROWS: [Row; 13] = [
+    ("watches, open at the end", |side| side.requests.watches.to_string()),
+    ("watches begun", |side| side.requests.watches_begun.to_string()),
+    ("requests that read", |side| side.requests.reads.to_string()),
+    ("requests that write", |side| side.requests.writes.to_string()),
+    ("requests for leases, tokens and discovery", |side| side.requests.upkeep.to_string()),
+    ("peak memory, MiB", |side| (side.memory.peak_bytes >> 20).to_string()),
+    ("memory, GB-seconds", |side| format!("{:.1}", side.memory.byte_seconds / 1e9)),
+    ("processor time, s", |side| side.cpu.map_or("not known".into(), seconds)),
+    ("of the kube-apiserver meanwhile, s", |side| seconds(side.apiserver_cpu)),
+    ("of etcd meanwhile, s", |side| seconds(side.etcd_cpu)),
+    ("runs of a program's two commands", |side| side.runs.map_or("–".into(), |runs| runs.to_string())),
+    ("from a change to its effect: median, ms", |side| millis(&side.delays, 50)),
+    ("the same, 95th percentile, ms", |side| millis(&side.delays, 95)),
+];
+
+fn table(sides: &[Side]) -> String {
+    let mut lines = vec![String::new(), format!("|---|{}", "---:|".repeat(sides.len()))];
+    lines[0] = format!("| |{}", sides.iter().map(|side| format!(" {} |", side.way)).collect::<String>());
+    for (name, cell) in ROWS {
+        lines.push(format!("| {name} |{}", sides.iter().map(|side| format!(" {} |", cell(side))).collect::<String>()));
+    }
+    lines.join("\n") + "\n\n"
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64())
+}
+
+fn millis(delays: &[Duration], percent: usize) -> String {
+    let mut sorted = delays.to_vec();
+    sorted.sort();
+    let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted.get(at).map_or("–".into(), |delay| delay.as_millis().to_string())
+}
+
+fn words(script: &Script, sides: &[Side]) -> String {
+    let starts: Vec<String> = sides.iter().map(|side| format!("{} {} s", side.way, seconds(side.start))).collect();
+    let resident = sides.iter().find(|side| side.way == Way::Resident);
+    let ratio = |hosted: &Side| -> Option<String> {
+        let resident = resident?;
+        let (memory, cpu) = (
+            resident.memory.byte_seconds / hosted.memory.byte_seconds.max(1.0),
+            hosted.cpu?.as_secs_f64() / resident.cpu?.as_secs_f64().max(0.001),
+        );
+        Some(format!("{}: {memory:.1} times less memory over time, {cpu:.1} times the processor time.", hosted.way))
+    };
+    let ratios: Vec<String> = sides.iter().filter(|side| side.way != Way::Resident).filter_map(ratio).collect();
+    format!(
+        "{}\n\n## How it was measured\n\n\
+         - *Operators*: `BEACON_INSTANCE` makes ten of one program, each with its own Beacon, namespaces and service account. A resident one \
+         looks\n  at its surroundings every minute; hosted with `resync: 1m` each does the same, with `resync: 10m` every ten minutes. \
+         Otherwise the\n  limits are the defaults (a debounce of 200 ms, a cool-down of 1 s). Both commands run in the sandbox.\n\
+         - *Script*: every ten seconds one change, in turns to the ten: a banner's text, noise, the wanted replicas, a Deployment that came up, a\n  \
+         ConfigMap that somebody deleted. The effect of each is looked for every 50 ms, which is in the delays.\n\
+         - *Watches, requests*: from the audit log of the API server, by who asked. What the script itself asks is not in it.\n\
+         - *Memory*: the proportional share (PSS) of every process of a side, those that run for a moment included, every 100 ms from their\n  \
+         start to the end of the script.\n\
+         - *Processor time*: of the control group in which a side ran, launchers of the sandbox included.\n\
+         - *Start*, from the start of the processes until every Beacon has all its conditions: {}. It is in the figures.\n\n\
+         ## What it means, and what not\n\n\
+         A resident operator pays for its memory all the time and for a change hardly anything: its informers are warm. A hosted one pays for \
+         each run,\nwhich starts a Go program twice and lets it read its input. So hosting saves memory and watches, and costs processor time \
+         and delay per\nchange; which side wins depends on how often things change. {} s of a script with a change every ten seconds are \
+         busier than a platform is\nover a day, and a small operator such as this one has small informers: both favour the resident side.\n",
+        ratios.join("\n"),
+        starts.join(", "),
+        script.duration.as_secs(),
+    )
+}

@@ -1,0 +1,105 @@
+//! What happens to the operators while they are measured: the same for every side.
+
+use std::time::{Duration, Instant};
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::ground::{Ground, instance, until};
+
+/// How much time lies between two changes.
+const PACE: Duration = Duration::from_secs(10);
+
+/// One change, and what is to come of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A banner gets another text: it is to be shown.
+    Banner,
+    /// The user wants another number of replicas: the Deployment is to have them.
+    Replicas,
+    /// The Deployment is up: the Beacon is to say so.
+    RolledOut,
+    /// Somebody deletes what the operator made: it is to be made again.
+    Drift,
+    /// Something that nobody reads changes, of a kind that all read: nothing is to come of it.
+    Noise,
+}
+
+const CHANGES: [Change; 5] = [Change::Banner, Change::Noise, Change::Replicas, Change::RolledOut, Change::Drift];
+
+/// The whole of it.
+pub struct Script {
+    /// How long.
+    pub duration: Duration,
+    /// How many operators.
+    pub operators: usize,
+}
+
+impl Script {
+    /// Of that length.
+    pub fn new(duration: Duration, operators: usize) -> Self {
+        Self { duration, operators }
+    }
+
+    /// The changes: when, to which operator.
+    pub fn changes(&self) -> Vec<(Duration, usize, Change)> {
+        let count = (self.duration.as_secs() / PACE.as_secs()).max(1) as usize;
+        let change = |number: usize| {
+            (PACE * number as u32, number / CHANGES.len() % self.operators, CHANGES[number % CHANGES.len()])
+        };
+        (0..count).map(change).collect()
+    }
+
+    /// Plays it; for each change with an effect, after how long that was there.
+    pub fn play(&self, ground: &Ground) -> Vec<Duration> {
+        let begin = Instant::now();
+        let mut delays = Vec::new();
+        for (number, (at, operator, change)) in self.changes().into_iter().enumerate() {
+            std::thread::sleep(at.saturating_sub(begin.elapsed()));
+            delays.extend(make(change, ground, &instance(operator), number));
+        }
+        std::thread::sleep(self.duration.saturating_sub(begin.elapsed()));
+        delays
+    }
+}
+
+/// Makes a change and waits for its effect.
+fn make(change: Change, ground: &Ground, name: &str, number: usize) -> Option<Duration> {
+    let config = format!("/api/v1/namespaces/beacon-{name}/configmaps/beacon-config");
+    let deployment = format!("/apis/apps/v1/namespaces/beacon-{name}/deployments/beacon");
+    let beacon = format!("/apis/beacon.example.com/v1/beacons/{name}");
+    match change {
+        Change::Banner => {
+            let path = format!("/api/v1/namespaces/beacon-operator-{name}/configmaps/harbour");
+            ground.merge(&path, &json!({"data": {"text": format!("Change {number}.")}}));
+            let shown = format!("Change {number}.\n");
+            let shows = |map: Value| map["data"]["beacon.txt"].as_str().is_some_and(|text| text.starts_with(&shown));
+            Some(until("the new banner", || shows(ground.get(&config))))
+        }
+        Change::Replicas => {
+            let wanted = 1 + number % 7;
+            ground.merge(&beacon, &json!({"spec": {"replicas": wanted}}));
+            Some(until("the replicas", || ground.get(&deployment)["spec"]["replicas"] == wanted))
+        }
+        Change::RolledOut => {
+            let found = ground.get(&deployment);
+            let (generation, wanted) = (&found["metadata"]["generation"], &found["spec"]["replicas"]);
+            let up = json!({"observedGeneration": generation, "replicas": wanted, "updatedReplicas": wanted,
+                "readyReplicas": wanted, "availableReplicas": wanted});
+            ground.merge(&format!("{deployment}/status"), &json!({"status": up}));
+            let said = |beacon: Value| beacon["status"]["readyReplicas"] == *wanted;
+            Some(until("the roll-out being told", || said(ground.get(&beacon))))
+        }
+        Change::Drift => {
+            ground.send(Method::DELETE, &config, "application/json", &Value::Null);
+            Some(until("what was deleted", || !ground.get(&config).is_null()))
+        }
+        Change::Noise => {
+            let path = "/api/v1/namespaces/default/configmaps/noise?fieldManager=study&force=true";
+            let noise = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "noise"},
+                "data": {"number": number.to_string()}});
+            ground.send(Method::PATCH, path, "application/apply-patch+yaml", &noise);
+            None
+        }
+    }
+}
