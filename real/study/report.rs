@@ -93,7 +93,7 @@ fn words(script: &Script, sides: &[Side]) -> String {
          and delay per\nchange; which side wins depends on how often things change. {} s of a script with a change every ten seconds are \
          busier than a platform is\nover a day, and a small operator such as this one has small informers: both favour the resident side.\n",
         ratios.join("\n"),
-        starts.join(", "),
+        starts.join("; "),
         script.duration.as_secs(),
     )
 }
