@@ -34,6 +34,7 @@ test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-template --features real
 	$(CARGO) test -p switchboard-chart --features real
 	$(CARGO) test -p switchboard-integrations --features real
+	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-ledger --features real
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
@@ -70,8 +71,8 @@ lint: ## Clippy, warnings denied
 
 deny: ## Licences, bans and, where the database can be reached, advisories
 	@test -x $(TOOLS)/bin/cargo-deny || $(CARGO) install --locked cargo-deny --version $(DENY_VERSION) --root $(TOOLS)
-	$(TOOLS)/bin/cargo-deny check licenses bans sources
-	@$(TOOLS)/bin/cargo-deny check advisories || { code=$$?; \
+	$(TOOLS)/bin/cargo-deny --workspace check licenses bans sources
+	@$(TOOLS)/bin/cargo-deny --workspace check advisories || { code=$$?; \
 	  $(TOOLS)/bin/cargo-deny fetch db >/dev/null 2>&1 && exit $$code; \
 	  echo "advisories: not checked, the advisory database cannot be reached from here"; }
 

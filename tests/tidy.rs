@@ -19,6 +19,8 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("template", &["object"]),
     ("chart", &["object", "template"]),
     ("plugs", &["object", "kernel", "template"]),
+    ("ledger", &[]),
+    ("gitops", &["object", "kernel", "ledger"]),
     ("sandbox", &[]),
     ("integrations", &["object", "chart", "kernel"]),
     ("guest", &["object", "gather", "kernel", "sandbox"]),
@@ -35,6 +37,8 @@ const BORDERS: &[(&str, &[&str])] = &[
             "sandbox",
             "template",
             "chart",
+            "gitops",
+            "ledger",
             "greeter",
             "rogue",
         ],
@@ -126,7 +130,9 @@ const SHELL: &[&str] = &["applier", "host", "journal", "listener", "watch"];
 
 fn decides(path: &Path) -> bool {
     let Ok(module) = path.strip_prefix("crates/kernel/src") else {
-        return ["crates/object/src", "crates/template/src", "examples"].iter().any(|pure| path.starts_with(pure));
+        return ["crates/gitops/src", "crates/object/src", "crates/template/src", "examples"]
+            .iter()
+            .any(|pure| path.starts_with(pure));
     };
     let top = module.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
     !top.is_some_and(|top| SHELL.contains(&top.trim_end_matches(".rs")))

@@ -1,0 +1,110 @@
+//! Changes as data: what is to become of which row, decided by somebody else.
+
+use crate::key::Key;
+use crate::row::{Row, Table, key_of};
+use crate::value::Value;
+
+/// One change of one row. A list of them is made in its order, whole or not at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A row that was not there.
+    Insert {
+        /// Of this table.
+        table: &'static Table,
+        /// With these values.
+        values: Vec<Value>,
+    },
+    /// A row, unless one of its key is there already.
+    Ensure {
+        /// Of this table.
+        table: &'static Table,
+        /// With these values.
+        values: Vec<Value>,
+    },
+    /// A row, in place of the one of its key if there is one.
+    Put {
+        /// Of this table.
+        table: &'static Table,
+        /// With these values.
+        values: Vec<Value>,
+    },
+    /// A row that must still be as it was when this was decided.
+    Update {
+        /// Of this table.
+        table: &'static Table,
+        /// As it was read.
+        was: Vec<Value>,
+        /// As it should be.
+        values: Vec<Value>,
+    },
+    /// A row that must go. That it has gone already is no conflict: the same deletion may be decided twice.
+    Delete {
+        /// Of this table.
+        table: &'static Table,
+        /// Of this key.
+        key: Key,
+    },
+    /// Nothing is written, but all is refused unless this row still is as it was read.
+    Hold {
+        /// Of this table.
+        table: &'static Table,
+        /// As it was read.
+        was: Vec<Value>,
+    },
+}
+
+impl Change {
+    /// Adds a row; all is refused if one of its key is there.
+    pub fn insert<R: Row>(row: &R) -> Change {
+        Change::Insert { table: R::TABLE, values: row.values() }
+    }
+
+    /// Adds a row unless one of its key is there.
+    pub fn ensure<R: Row>(row: &R) -> Change {
+        Change::Ensure { table: R::TABLE, values: row.values() }
+    }
+
+    /// Adds a row, or replaces the one of its key.
+    pub fn put<R: Row>(row: &R) -> Change {
+        Change::Put { table: R::TABLE, values: row.values() }
+    }
+
+    /// Replaces a row; all is refused if it is no longer `was`. Both have the same key.
+    pub fn update<R: Row>(was: &R, row: &R) -> Change {
+        Change::Update { table: R::TABLE, was: was.values(), values: row.values() }
+    }
+
+    /// Removes a row.
+    pub fn delete<R: Row>(row: &R) -> Change {
+        Change::Delete { table: R::TABLE, key: row.key() }
+    }
+
+    /// Refuses all if the row is no longer `was`.
+    pub fn hold<R: Row>(was: &R) -> Change {
+        Change::Hold { table: R::TABLE, was: was.values() }
+    }
+
+    /// The table it is about.
+    pub fn table(&self) -> &'static Table {
+        match self {
+            Change::Insert { table, .. }
+            | Change::Ensure { table, .. }
+            | Change::Put { table, .. }
+            | Change::Update { table, .. }
+            | Change::Delete { table, .. }
+            | Change::Hold { table, .. } => table,
+        }
+    }
+
+    /// The row it is about.
+    pub fn key(&self) -> Key {
+        match self {
+            Change::Delete { key, .. } => key.clone(),
+            Change::Insert { table, values }
+            | Change::Ensure { table, values }
+            | Change::Put { table, values }
+            | Change::Update { table, values, .. }
+            | Change::Hold { table, was: values } => key_of(table, values),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The ledger: questions that see one state, changes that are made whole or not at all.
+
+mod commit;
+mod error;
+mod view;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::address::Address;
+use crate::change::Change;
+use crate::key::Key;
+use crate::pool::{Intent, Pool};
+use crate::row::Row;
+use crate::seal::Sealing;
+
+pub use error::{LedgerError, Trouble};
+pub use view::{Filter, View};
+
+/// How long one question or one list of changes may take.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// How often changes are tried again that the database gave up because of others made at the same time.
+const MAX_COMMIT_ATTEMPTS: u32 = 5;
+
+/// A database with the service's tables.
+///
+/// # Guarantees
+/// - A list of changes is made whole or not at all.                       // test: guarantees_changes_are_made_whole_or_not_at_all
+/// - A row that is no longer as it was read is not overwritten.           // test: guarantees_a_row_that_changed_is_not_overwritten
+/// - A view sees one state, whatever is committed meanwhile.              // test: guarantees_a_view_sees_one_state
+/// - No credential is stored in clear when there is a key.                // test: guarantees_no_credential_is_stored_in_clear
+///
+/// # Caveats
+/// - If the connection is lost while changes are committed, nobody knows whether they were made: [`LedgerError::Query`]. Read
+///   again and decide again.
+/// - A database in memory has one connection. Whoever holds a [`View`] of it and commits waits for himself.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    pub(crate) pool: Pool,
+    pub(crate) sealing: Arc<Sealing>,
+    /// Rung after each commit of this process.
+    pub(crate) bell: watch::Sender<u64>,
+    told: String,
+}
+
+impl Ledger {
+    /// Connects to the database. Its tables may still be missing: see [`Ledger::migrate`].
+    pub async fn open(address: &Address, sealing: Sealing) -> Result<Ledger, LedgerError> {
+        let told = address.to_string();
+        let pool = Pool::connect(address).await.map_err(|source| LedgerError::Connect { to: told.clone(), source })?;
+        Ok(Ledger { pool, sealing: Arc::new(sealing), bell: watch::Sender::new(0), told })
+    }
+
+    /// Where the database is, in words.
+    pub fn told(&self) -> &str {
+        &self.told
+    }
+
+    /// A view of the database as it is now.
+    pub async fn view(&self) -> Result<View, LedgerError> {
+        let transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
+        Ok(View::new(transaction, self.pool.dialect(), Arc::clone(&self.sealing)))
+    }
+
+    /// The row of a key, if there is one.
+    pub async fn get<R: Row>(&self, key: &Key) -> Result<Option<R>, LedgerError> {
+        let mut view = self.view().await?;
+        let row = view.get(key).await?;
+        view.end().await?;
+        Ok(row)
+    }
+
+    /// All rows that a filter lets through, in the order of their keys.
+    pub async fn list<R: Row>(&self, filter: &Filter) -> Result<Vec<R>, LedgerError> {
+        let mut view = self.view().await?;
+        let rows = view.list(filter).await?;
+        view.end().await?;
+        Ok(rows)
+    }
+
+    /// Makes changes, in their order, whole or not at all.
+    pub async fn commit(&self, changes: &[Change]) -> Result<(), LedgerError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let rows = commit::prepare(changes)?;
+        let mut attempt = 1;
+        loop {
+            match commit::attempt(self, changes, &rows).await {
+                Err(error) if error.is_passing() && attempt < MAX_COMMIT_ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error),
+                Ok(()) => break,
+            }
+        }
+        self.bell.send_modify(|rung| *rung += 1);
+        Ok(())
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// Waits for the database, but not for ever.
+pub(crate) async fn within<T>(
+    act: &'static str,
+    work: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, LedgerError> {
+    within_deadline(act, DEADLINE, work).await
+}
+
+/// The same, for what may take longer.
+pub(crate) async fn within_deadline<T>(
+    act: &'static str,
+    deadline: Duration,
+    work: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, LedgerError> {
+    match tokio::time::timeout(deadline, work).await {
+        Ok(done) => done.map_err(|source| LedgerError::Query { act, source }),
+        Err(_) => Err(LedgerError::Late { act, deadline_s: deadline.as_secs() }),
+    }
+}

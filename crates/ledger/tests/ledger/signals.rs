@@ -1,0 +1,114 @@
+//! News of changes.
+
+use std::time::Duration;
+
+use switchboard_ledger::rows::ClusterUser;
+use switchboard_ledger::{Change, Ledger, Row, Signal, Signals};
+
+use crate::base::{Base, on_both};
+use crate::samples;
+
+on_both! {
+    guarantees_every_change_is_told
+    guarantees_no_question_while_nothing_changes
+    whoever_stops_waiting_loses_nothing
+    a_burst_is_told_whole
+}
+
+/// No news by then is a failure.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub async fn next(signals: &mut Signals) -> Vec<Signal> {
+    tokio::time::timeout(PATIENCE, signals.next()).await.unwrap()
+}
+
+/// Reads news until all of these are told.
+async fn told(signals: &mut Signals, mut waited_for: Vec<Signal>) {
+    while !waited_for.is_empty() {
+        let news = next(signals).await;
+        waited_for.retain(|signal| !news.contains(signal));
+    }
+}
+
+fn changed<R: Row>(row: &R) -> Signal {
+    Signal::Changed { table: R::TABLE.name.to_string(), key: row.key().to_string() }
+}
+
+async fn add(ledger: &Ledger, id: &str) -> ClusterUser {
+    let user = samples::user(id);
+    ledger.commit(&[Change::insert(&user)]).await.unwrap();
+    user
+}
+
+async fn guarantees_every_change_is_told(base: Base) {
+    let ledger = base.ready().await;
+    let mut signals = ledger.signals().await.unwrap();
+    ledger.commit(&samples::all()).await.unwrap();
+    let of_each = vec![
+        changed(&samples::credentials("cc")),
+        changed(&samples::engine_cluster()),
+        changed(&samples::instance()),
+        changed(&samples::environment()),
+        changed(&samples::user("u")),
+        changed(&samples::access()),
+        changed(&samples::operation("op")),
+        changed(&samples::application("app")),
+        changed(&samples::state()),
+        changed(&samples::deployment()),
+        changed(&samples::kubernetes()),
+        changed(&samples::api()),
+        changed(&samples::sync()),
+        changed(&samples::repository()),
+        changed(&samples::project_repository()),
+        changed(&samples::project_environment()),
+        changed(&samples::owner()),
+    ];
+    told(&mut signals, of_each).await;
+    let user = samples::user("u");
+    let renamed = ClusterUser { display_name: Some("bakery".into()), ..user.clone() };
+    ledger.commit(&[Change::update(&user, &renamed)]).await.unwrap();
+    told(&mut signals, vec![changed(&user)]).await;
+    ledger.commit(&[Change::delete(&samples::state())]).await.unwrap();
+    told(&mut signals, vec![changed(&samples::state())]).await;
+}
+
+async fn guarantees_no_question_while_nothing_changes(base: Base) {
+    let ledger = base.ready().await;
+    let mut signals = ledger.signals().await.unwrap();
+    let user = add(&ledger, "v").await;
+    told(&mut signals, vec![changed(&user)]).await;
+    // What others do on the same server at the same time may have to be waited for; then there is silence.
+    let quiet = Duration::from_millis(700);
+    let silence = async {
+        loop {
+            let asked = signals.reads();
+            if tokio::time::timeout(quiet, signals.next()).await.is_err() && signals.reads() == asked {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, silence).await.unwrap();
+}
+
+async fn whoever_stops_waiting_loses_nothing(base: Base) {
+    let ledger = base.ready().await;
+    let mut signals = ledger.signals().await.unwrap();
+    let mut waited_for = Vec::new();
+    for number in 0..20 {
+        // Some of these are dropped between the bell and the look.
+        let _ = tokio::time::timeout(Duration::from_micros(200 * number), signals.next()).await.map(|news| {
+            waited_for.retain(|signal| !news.contains(signal));
+        });
+        waited_for.push(changed(&add(&ledger, &format!("w{number}")).await));
+    }
+    told(&mut signals, waited_for).await;
+}
+
+async fn a_burst_is_told_whole(base: Base) {
+    const ROWS: usize = 2500;
+    let ledger = base.ready().await;
+    let mut signals = ledger.signals().await.unwrap();
+    let users: Vec<ClusterUser> = (0..ROWS).map(|n| samples::user(&format!("b{n}"))).collect();
+    ledger.commit(&users.iter().map(Change::insert).collect::<Vec<_>>()).await.unwrap();
+    told(&mut signals, users.iter().map(changed).collect()).await;
+}
