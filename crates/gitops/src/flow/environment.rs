@@ -1,0 +1,362 @@
+//! A managed environment: from a tenant's kubeconfig to credentials that Argo CD uses.
+//!
+//! Whether a cluster takes the credentials is asked of the cluster, and that is not done in here: what is to be asked is part of what
+//! is decided, and the answer is part of what is known the next time.
+
+use ring::digest::{SHA256, digest};
+use serde_json::json;
+use switchboard_ledger::Change;
+use switchboard_ledger::ids::{
+    ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
+    OperationId, OperationResource,
+};
+use switchboard_ledger::rows::{
+    ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterAccess, ClusterCredentials, ClusterUser,
+    ManagedEnvironment as Row, Operation,
+};
+use switchboard_ledger::{Moment, Secret};
+
+use super::operation::{self, Wish};
+use super::tenant::Namespace;
+use super::{Decision, Now, Target, Write};
+use crate::kinds::condition::{Truth, set_meta};
+use crate::kinds::environment::{CONDITION, KIND, Reason, SECRET_KEY, SECRET_TYPE};
+use crate::kinds::{self, ManagedEnvironment};
+use crate::kubeconfig::{self, Access};
+
+/// Where service accounts of ours are made.
+const OWN_NAMESPACE: &str = "kube-system";
+
+/// Everything that is known when an environment is decided on.
+pub struct Input<'a> {
+    /// When.
+    pub now: Now<'a>,
+    /// The tenant's namespace.
+    pub namespace: &'a Namespace,
+    /// The tenant.
+    pub user: &'a ClusterUser,
+    /// The resource; none if it is gone.
+    pub environment: Option<&'a ManagedEnvironment>,
+    /// The Secret it names, if there is one.
+    pub secret: Option<&'a SecretData>,
+    /// Rows of this and of earlier resources of its namespace and name.
+    pub known: &'a [Known],
+    /// Operations about its row and about its Applications.
+    pub operations: &'a [Operation],
+    /// What came of a question, if one was asked.
+    pub answer: Option<&'a Answer>,
+}
+
+/// What is needed of a tenant's Secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecretData {
+    /// Its type.
+    pub r#type: String,
+    /// Its kubeconfig.
+    pub kubeconfig: Option<Secret>,
+}
+
+/// An environment as the database knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Which resource is which row.
+    pub mapping: ApiToDatabase,
+    /// That row.
+    pub environment: Row,
+    /// How it is reached.
+    pub credentials: ClusterCredentials,
+    /// Whose project may use it.
+    pub permissions: Vec<AppProjectManagedEnvironment>,
+    /// Through which Argo CD it is used.
+    pub accesses: Vec<ClusterAccess>,
+    /// What is deployed to it.
+    pub applications: Vec<Application>,
+}
+
+/// What is to be asked of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Do these work? With `install`, a service account of ours is made first, and its token is the answer.
+    Verify {
+        /// Of what this was taken; it comes back with the answer.
+        digest: String,
+        /// The URL.
+        host: String,
+        /// As whom.
+        access: Access,
+        /// Whether the server is not checked.
+        allow_insecure: bool,
+        /// The namespace to look at; none is the list of all.
+        namespace: Option<String>,
+        /// Whether a service account of ours is to be made.
+        install: bool,
+    },
+    /// Remove the service account of ours and its role.
+    Retire {
+        /// How it is reached.
+        credentials: Box<ClusterCredentials>,
+        /// In the names of both.
+        uid: String,
+    },
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// They work. With it comes the token of the service account that was made.
+    Verified {
+        /// Of what was asked.
+        digest: String,
+        /// That token.
+        token: Option<Secret>,
+    },
+    /// They do not.
+    Refused {
+        /// Of what was asked.
+        digest: String,
+        /// In a word.
+        reason: Reason,
+        /// In more words.
+        message: String,
+    },
+    /// The service account is gone, or the cluster cannot be asked any more.
+    Retired {
+        /// Whose.
+        uid: String,
+    },
+}
+
+/// Decides. With the decision comes what is to be asked, if anything.
+///
+/// # Guarantees
+/// - A credential that was rotated, and a changed wish for a service account, are noticed. // test: guarantees_a_rotation_is_noticed
+/// - What is ours on the target is removed before its credentials are forgotten.           // test: guarantees_what_is_ours_is_removed_first
+pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Option<Question>) {
+    let mut decision = Decision::default();
+    let live = input.environment.filter(|environment| !environment.metadata.is_deleted());
+    for known in input.known {
+        if live.is_some_and(|live| live.metadata.id() == known.mapping.resource_uid) {
+            continue;
+        }
+        let uid = known.mapping.resource_uid.as_str();
+        let retired = matches!(input.answer, Some(Answer::Retired { uid: of }) if of == uid);
+        if known.credentials.own_service_account && !retired {
+            let credentials = Box::new(known.credentials.clone());
+            return (decision, Some(Question::Retire { credentials, uid: uid.to_string() }));
+        }
+        forget(input, known, &mut id, &mut decision);
+    }
+    let question = live.and_then(|live| keep(input, live, &mut id, &mut decision));
+    (decision, question)
+}
+
+/// Removes all rows of an environment; Applications stay, without a target, and every Argo CD that knew it forgets it.
+fn forget(input: &Input<'_>, known: &Known, id: &mut impl FnMut() -> String, decision: &mut Decision) {
+    for application in &known.applications {
+        let without = Application { environment: None, ..application.clone() };
+        decision.changes.push(Change::update(application, &without));
+        ask(input, &application.instance, OperationResource::Application, application.id.as_str(), id, decision);
+    }
+    for instance in instances(known) {
+        ask(input, instance, OperationResource::ManagedEnvironment, known.environment.id.as_str(), id, decision);
+    }
+    let changes = &mut decision.changes;
+    changes.extend(known.accesses.iter().map(Change::delete));
+    changes.extend(known.permissions.iter().map(Change::delete));
+    changes.extend([
+        Change::delete(&known.mapping),
+        Change::delete(&known.environment),
+        Change::delete(&known.credentials),
+    ]);
+}
+
+/// Every Argo CD that may hold a Secret of it, with Applications or without.
+fn instances(known: &Known) -> Vec<&EngineInstanceId> {
+    let used = known.accesses.iter().map(|access| &access.instance);
+    let mut all: Vec<&EngineInstanceId> = used.chain(known.applications.iter().map(|row| &row.instance)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn ask(
+    input: &Input<'_>,
+    instance: &EngineInstanceId,
+    resource: OperationResource,
+    resource_id: &str,
+    id: &mut impl FnMut() -> String,
+    decision: &mut Decision,
+) {
+    let wish = Wish { instance, resource, resource_id, owner: &input.user.id };
+    decision.changes.extend(operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment));
+}
+
+fn keep(
+    input: &Input<'_>,
+    live: &ManagedEnvironment,
+    id: &mut impl FnMut() -> String,
+    decision: &mut Decision,
+) -> Option<Question> {
+    let (access, digest) = match wanted(live, input.secret) {
+        Ok(wanted) => wanted,
+        Err((reason, message)) => {
+            tell(live, Truth::False, reason, &message, input.now, decision);
+            return None;
+        }
+    };
+    let known = input.known.iter().find(|known| known.mapping.resource_uid == live.metadata.id());
+    if known.is_some_and(|known| known.credentials.source_digest.as_deref() == Some(digest.as_str())) {
+        tell(live, Truth::True, Reason::Succeeded, "", input.now, decision);
+        return None;
+    }
+    match input.answer {
+        Some(Answer::Verified { digest: of, token }) if *of == digest => {
+            let credentials = credentials(input, live, access, digest, token.clone());
+            store(input, live, known, credentials, id, decision);
+            tell(live, Truth::True, Reason::Succeeded, "", input.now, decision);
+            None
+        }
+        // It is not asked again until something changes, or whoever asks decides to: clusters are not to be hammered.
+        Some(Answer::Refused { digest: of, reason, message }) if *of == digest => {
+            tell(live, Truth::Unknown, *reason, message, input.now, decision);
+            None
+        }
+        _ => Some(Question::Verify {
+            digest,
+            host: live.spec.api_url.clone(),
+            access,
+            allow_insecure: live.spec.allow_insecure,
+            namespace: live.spec.namespaces.iter().min().cloned(),
+            install: live.spec.create_new_service_account,
+        }),
+    }
+}
+
+/// What the tenant's wish and Secret say, and a digest of all of it.
+fn wanted(live: &ManagedEnvironment, secret: Option<&SecretData>) -> Result<(Access, String), kubeconfig::Refusal> {
+    live.judge()?;
+    let name = &live.spec.credentials_secret;
+    // The original says nothing at all of a Secret that is missing.
+    let Some(secret) = secret else {
+        return Err((
+            Reason::KubernetesError,
+            format!("secret '{name}' referenced by the managed environment was not found"),
+        ));
+    };
+    if secret.r#type != SECRET_TYPE {
+        return Err((Reason::InvalidSecretType, format!("invalid secret type: {}", secret.r#type)));
+    }
+    let Some(text) = &secret.kubeconfig else {
+        return Err((Reason::MissingKubeConfigField, format!("missing {SECRET_KEY} field in Secret")));
+    };
+    let access = kubeconfig::read(text.expose(), &live.spec.api_url)?;
+    if !access.has_login() {
+        return Err(access.no_login());
+    }
+    let all = json!([live.spec, text.expose()]).to_string();
+    let digest = digest(&SHA256, all.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((access, digest))
+}
+
+fn credentials(
+    input: &Input<'_>,
+    live: &ManagedEnvironment,
+    access: Access,
+    digest: String,
+    token: Option<Secret>,
+) -> ClusterCredentials {
+    let own = live.spec.create_new_service_account;
+    ClusterCredentials {
+        id: CredentialsId::from(""),
+        host: Some(live.spec.api_url.clone()),
+        // To remove what is ours there takes what the tenant gave; otherwise nothing more is kept than is used.
+        kube_config: input.secret.filter(|_| own).and_then(|secret| secret.kubeconfig.clone()),
+        kube_config_context: Some(access.context).filter(|_| own),
+        bearer_token: if own { token } else { access.token },
+        service_account_namespace: Some(OWN_NAMESPACE.to_string()),
+        allow_insecure: live.spec.allow_insecure,
+        namespaces: live.namespace_list(),
+        cluster_resources: live.spec.cluster_resources,
+        created_on: input.now.moment,
+        ca_data: access.ca,
+        client_certificate: access.client_certificate.filter(|_| !own),
+        client_key: access.client_key.filter(|_| !own),
+        own_service_account: own,
+        source_digest: Some(digest),
+    }
+}
+
+/// Writes the rows, and has every Argo CD that knows the environment look at it at once.
+fn store(
+    input: &Input<'_>,
+    live: &ManagedEnvironment,
+    known: Option<&Known>,
+    wanted: ClusterCredentials,
+    id: &mut impl FnMut() -> String,
+    decision: &mut Decision,
+) {
+    if let Some(known) = known {
+        let old = &known.credentials;
+        let new = ClusterCredentials { id: old.id.clone(), created_on: old.created_on, ..wanted };
+        decision.changes.push(Change::update(old, &new));
+        for instance in instances(known) {
+            ask(input, instance, OperationResource::ManagedEnvironment, known.environment.id.as_str(), id, decision);
+        }
+        return;
+    }
+    let credentials = ClusterCredentials { id: CredentialsId::from(id()), ..wanted };
+    let environment = Row {
+        id: ManagedEnvironmentId::from(id()),
+        name: live.metadata.name.clone(),
+        credentials: credentials.id.clone(),
+        created_on: input.now.moment,
+    };
+    let (mapping, permission) =
+        (mapping(input, live, &environment), permission(input, &environment, id, input.now.moment));
+    decision.changes.extend([
+        Change::insert(&credentials),
+        Change::insert(&environment),
+        Change::insert(&mapping),
+        Change::insert(&permission),
+    ]);
+}
+
+fn mapping(input: &Input<'_>, live: &ManagedEnvironment, environment: &Row) -> ApiToDatabase {
+    ApiToDatabase {
+        resource: ApiResource::ManagedEnvironment,
+        resource_uid: live.metadata.id(),
+        name: live.metadata.name.clone(),
+        namespace: input.namespace.name.clone(),
+        namespace_uid: input.namespace.uid.clone(),
+        relation: ApiRelation::ManagedEnvironment,
+        relation_key: environment.id.as_str().to_string(),
+    }
+}
+
+fn permission(
+    input: &Input<'_>,
+    environment: &Row,
+    id: &mut impl FnMut() -> String,
+    now: Moment,
+) -> AppProjectManagedEnvironment {
+    AppProjectManagedEnvironment {
+        id: AppProjectManagedEnvironmentId::from(id()),
+        user: input.user.id.clone(),
+        environment: environment.id.clone(),
+        created_on: now,
+    }
+}
+
+fn tell(live: &ManagedEnvironment, truth: Truth, reason: Reason, message: &str, now: Now<'_>, decision: &mut Decision) {
+    let mut status = live.status.clone();
+    set_meta(&mut status.conditions, CONDITION, truth, reason.as_str(), message, now.text);
+    if status != live.status {
+        let target = Target {
+            api_version: kinds::API_VERSION,
+            kind: KIND,
+            namespace: live.metadata.namespace.clone(),
+            name: live.metadata.name.clone(),
+        };
+        decision.writes.push(Write::Status(target, json!(status)));
+    }
+}

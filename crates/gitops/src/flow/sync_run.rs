@@ -1,0 +1,170 @@
+//! A sync run: deploy now, once, to a revision.
+
+use serde_json::json;
+use switchboard_ledger::Change;
+use switchboard_ledger::ids::{
+    ApiRelation, ApiResource, DesiredState, OperationId, OperationResource, OperationState, SyncOperationId,
+};
+use switchboard_ledger::rows::{ApiToDatabase, Application, ClusterUser, Operation, SyncOperation};
+
+use super::operation::{self, Wish};
+use super::tenant::Namespace;
+use super::{Decision, Now, Target, Write};
+use crate::kinds::condition::{self, ERROR_OCCURRED, Truth, UNKNOWN_ERROR};
+use crate::kinds::deployment::Mode;
+use crate::kinds::sync_run::{KIND, NAME_IMMUTABLE, REVISION_IMMUTABLE, automated_not_allowed};
+use crate::kinds::{self, Deployment, SyncRun};
+
+/// Everything that is known when a sync run is decided on.
+pub struct Input<'a> {
+    /// When.
+    pub now: Now<'a>,
+    /// The tenant's namespace.
+    pub namespace: &'a Namespace,
+    /// The tenant.
+    pub user: &'a ClusterUser,
+    /// The resource; none if it is gone.
+    pub run: Option<&'a SyncRun>,
+    /// Its rows.
+    pub known: Option<&'a Known>,
+    /// The deployment it names, if there is one.
+    pub deployment: Option<&'a Deployment>,
+    /// The Application of that deployment, or of the row.
+    pub application: Option<&'a Application>,
+    /// Whether an earlier run of the same deployment is not over.
+    pub is_behind_another: bool,
+    /// Operations about its row.
+    pub operations: &'a [Operation],
+}
+
+/// A sync run as the database knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Which resource is which row.
+    pub mapping: ApiToDatabase,
+    /// That row.
+    pub sync: SyncOperation,
+}
+
+/// Decides.
+///
+/// # Guarantees
+/// - Runs of one deployment are made one after the other.                 // test: guarantees_runs_are_made_one_after_the_other
+/// - A run whose deployment is missing is made when it appears.           // test: guarantees_a_run_waits_for_its_deployment
+pub fn decide(input: &Input<'_>, id: impl FnMut() -> String) -> Decision {
+    let mut decision = Decision::default();
+    let live = input.run.filter(|run| !run.metadata.is_deleted());
+    match (live, input.known) {
+        (None, Some(known)) => stop(input, known, &mut decision),
+        (None, None) => {}
+        (Some(run), None) => begin(input, run, id, &mut decision),
+        (Some(run), Some(known)) => follow(input, run, known, &mut decision),
+    }
+    decision
+}
+
+fn begin(input: &Input<'_>, run: &SyncRun, mut id: impl FnMut() -> String, decision: &mut Decision) {
+    // Whoever reads a deployment that is not there is woken when it is: there is no list to be lost in a restart.
+    let Some(deployment) = input.deployment.filter(|deployment| !deployment.metadata.is_deleted()) else { return };
+    if deployment.mode() == Some(Mode::Automated) {
+        return tell(run, Err(&automated_not_allowed(&run.metadata.name)), input.now, decision);
+    }
+    let Some(application) = input.application.filter(|_| !input.is_behind_another) else { return };
+    let sync = SyncOperation {
+        id: SyncOperationId::from(id()),
+        application: Some(application.id.clone()),
+        deployment_name: run.spec.gitops_deployment_name.clone(),
+        // Empty is what the deployment says; the original refuses it.
+        revision: run.spec.revision_id.clone(),
+        desired_state: DesiredState::Running,
+        created_on: input.now.moment,
+    };
+    let mapping = ApiToDatabase {
+        resource: ApiResource::SyncRun,
+        resource_uid: run.metadata.id(),
+        name: run.metadata.name.clone(),
+        namespace: input.namespace.name.clone(),
+        namespace_uid: input.namespace.uid.clone(),
+        relation: ApiRelation::SyncOperation,
+        relation_key: sync.id.as_str().to_string(),
+    };
+    let wish = wish(input, application, &sync);
+    let asked = operation::row(&wish, OperationId::from(id()), input.now.moment);
+    decision.changes.extend([Change::insert(&sync), Change::insert(&mapping), Change::insert(&asked)]);
+}
+
+fn follow(input: &Input<'_>, run: &SyncRun, known: &Known, decision: &mut Decision) {
+    if run.spec.gitops_deployment_name != known.sync.deployment_name {
+        return tell(run, Err(NAME_IMMUTABLE), input.now, decision);
+    }
+    if run.spec.revision_id != known.sync.revision {
+        return tell(run, Err(REVISION_IMMUTABLE), input.now, decision);
+    }
+    let about = input.operations.iter().filter(|row| row.resource_id == known.sync.id.as_str());
+    match about.max_by_key(|row| row.created_on) {
+        Some(row) if row.state == OperationState::Failed => {
+            let why = row.human_readable_state.as_deref().unwrap_or(UNKNOWN_ERROR);
+            tell(run, Err(why), input.now, decision);
+        }
+        Some(row) if operation::is_overdue(row, input.now.moment) => {
+            tell(run, Err(UNKNOWN_ERROR), input.now, decision);
+        }
+        Some(row) if row.state != OperationState::Completed => {}
+        // It is over; or it was over so long ago that nothing says so any more.
+        _ => tell(run, Ok(()), input.now, decision),
+    }
+}
+
+/// Ends a sync whose resource is gone, and removes its rows when it has ended.
+fn stop(input: &Input<'_>, known: &Known, decision: &mut Decision) {
+    let forget = || [Change::delete(&known.mapping), Change::delete(&known.sync)];
+    let Some(application) = input.application else {
+        return decision.changes.extend(forget());
+    };
+    let id = OperationId::from(format!("stop-{}", known.mapping.resource_uid));
+    let stopping = input.operations.iter().find(|row| row.id == id);
+    match (known.sync.desired_state, stopping) {
+        (DesiredState::Running, _) => {
+            let ended = SyncOperation { desired_state: DesiredState::Terminated, ..known.sync.clone() };
+            decision.changes.push(Change::update(&known.sync, &ended));
+            let wish = wish(input, application, &ended);
+            decision.changes.push(Change::put(&operation::row(&wish, id, input.now.moment)));
+        }
+        (DesiredState::Terminated, Some(row))
+            if row.state != OperationState::Completed && row.state != OperationState::Failed => {}
+        (DesiredState::Terminated, _) => decision.changes.extend(forget()),
+    }
+}
+
+fn wish<'a>(input: &'a Input<'_>, application: &'a Application, sync: &'a SyncOperation) -> Wish<'a> {
+    Wish {
+        instance: &application.instance,
+        resource: OperationResource::SyncOperation,
+        resource_id: sync.id.as_str(),
+        owner: &input.user.id,
+    }
+}
+
+fn tell(run: &SyncRun, result: Result<(), &str>, now: Now<'_>, decision: &mut Decision) {
+    let mut status = run.status.clone();
+    match result {
+        // A run that went well has a condition that says nothing.
+        Ok(()) => condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::False, "", "", now.text),
+        Err(why) => {
+            condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, why, now.text);
+        }
+    }
+    for condition in &mut status.conditions {
+        // This kind has no such field.
+        condition.last_probe_time = None;
+    }
+    if status != run.status {
+        let target = Target {
+            api_version: kinds::API_VERSION,
+            kind: KIND,
+            namespace: run.metadata.namespace.clone(),
+            name: run.metadata.name.clone(),
+        };
+        decision.writes.push(Write::Status(target, json!(status)));
+    }
+}

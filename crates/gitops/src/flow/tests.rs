@@ -1,0 +1,9 @@
+#![allow(clippy::unwrap_used)]
+
+mod agent;
+mod credential;
+mod deployment;
+mod environment;
+mod operation;
+mod sync_run;
+mod world;

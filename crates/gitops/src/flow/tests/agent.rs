@@ -1,0 +1,230 @@
+use serde_json::{Value, json};
+use switchboard_ledger::ids::*;
+use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
+
+use super::world::START;
+use crate::argo::application::FINALIZER;
+use crate::argo::repository_secret;
+use crate::argo::spec_field::{Wanted, write};
+use crate::flow::Write;
+use crate::flow::agent::{self, Around, CUT, LAST_REMOVAL_MS, REMOVAL_MS, Step};
+
+fn row(environment: Option<&str>) -> Application {
+    Application {
+        id: "app".into(),
+        name: "gitopsdepl-1".into(),
+        spec_field: write(&Wanted {
+            name: "gitopsdepl-1",
+            namespace: "argocd",
+            destination_namespace: "n",
+            destination_name: "managed-env-me",
+            repo_url: "https://h/r",
+            path: "p",
+            target_revision: "main",
+            sync_options: &[],
+            automated: true,
+            project: "app-project-u",
+        }),
+        instance: "ei".into(),
+        environment: environment.map(Into::into),
+        created_on: START,
+    }
+}
+
+fn live() -> Value {
+    let mut object = crate::argo::application::object(&row(Some("me")), "argocd").unwrap();
+    object["metadata"]["resourceVersion"] = json!("7");
+    object
+}
+
+fn writes(step: Step) -> Vec<Write> {
+    match step {
+        Step::Write(writes) => writes,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_application_comes_after_its_project_and_its_secret() {
+    let project = json!({ "kind": "AppProject", "metadata": { "name": "p" }, "spec": {} });
+    let secret = json!({ "kind": "Secret", "metadata": { "name": "s" }, "data": {} });
+    let around = Around { project: Some(&project), secret: Some(&secret), ..Around::default() };
+    let made = writes(agent::keep(&row(Some("me")), "argocd", None, &around));
+    let kinds: Vec<&str> = made
+        .iter()
+        .map(|write| match write {
+            Write::Create(object) => object["kind"].as_str().unwrap(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(kinds, ["AppProject", "Secret", "Application"]);
+    let standing = Around { live_project: Some(&project), live_secret: Some(&secret), ..around };
+    assert_eq!(agent::keep(&row(Some("me")), "argocd", Some(&live()), &standing), Step::Done(Ok(())));
+}
+
+#[test]
+fn a_target_that_was_removed_gets_no_new_application() {
+    assert_eq!(agent::keep(&row(None), "argocd", None, &Around::default()), Step::Done(Ok(())));
+}
+
+/// The original says that all went well.
+#[test]
+fn a_row_that_cannot_be_read_is_a_failure() {
+    let broken = Application { spec_field: "\t- :".into(), ..row(Some("me")) };
+    assert!(matches!(agent::keep(&broken, "argocd", None, &Around::default()), Step::Done(Err(_))));
+}
+
+#[test]
+fn an_edit_on_the_application_is_reverted() {
+    let mut edited = live();
+    edited["spec"]["source"]["targetRevision"] = json!("evil");
+    edited["spec"]["ignoreDifferences"] = json!([{ "kind": "Deployment" }]);
+    let made = writes(agent::keep(&row(Some("me")), "argocd", Some(&edited), &Around::default()));
+    let [Write::Update(object)] = &*made else { panic!("{made:?}") };
+    assert_eq!(object["spec"]["source"]["targetRevision"], "main");
+    assert_eq!(object["spec"]["ignoreDifferences"], json!([{ "kind": "Deployment" }]));
+    assert_eq!(object["metadata"]["resourceVersion"], "7");
+}
+
+fn deleted(ms_ago: i64, finalizers: Value) -> Value {
+    let mut object = live();
+    let since = jiff::Timestamp::from_microsecond(START.plus_ms(-ms_ago).unix_us).unwrap();
+    object["metadata"]["deletionTimestamp"] = json!(since.to_string());
+    object["metadata"]["finalizers"] = finalizers;
+    object
+}
+
+#[test]
+fn a_removal_takes_what_was_deployed_with_it() {
+    let around = Around::default();
+    let first = writes(agent::remove(&[live()], &around, false, START));
+    let [Write::Merge(_, patch)] = &*first else { panic!("{first:?}") };
+    assert_eq!(patch["metadata"]["finalizers"], json!([FINALIZER]));
+    let mut marked = live();
+    marked["metadata"]["finalizers"] = json!([FINALIZER]);
+    assert!(matches!(&*writes(agent::remove(&[marked], &around, false, START)), [Write::Delete(_)]));
+    assert!(matches!(agent::remove(&[deleted(1000, json!([FINALIZER]))], &around, false, START), Step::Wait(_)));
+    assert_eq!(agent::remove(&[], &around, false, START), Step::Done(Ok(())));
+}
+
+/// Defect 12: a removal that took too long is said to have gone well.
+#[test]
+fn a_removal_that_takes_too_long_is_cut_and_told() {
+    let around = Around::default();
+    let stuck = deleted(REMOVAL_MS + 1000, json!([FINALIZER]));
+    assert!(agent::is_cut(&stuck, START) && !agent::is_cut(&deleted(1000, json!([])), START));
+    let made = writes(agent::remove(std::slice::from_ref(&stuck), &around, false, START));
+    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    assert_eq!(patch["metadata"]["finalizers"], json!([]));
+    assert_eq!(agent::remove(&[], &around, true, START), Step::Done(Err(CUT.to_string())));
+    let still = agent::remove(&[deleted(LAST_REMOVAL_MS + 1000, json!([]))], &around, false, START);
+    assert!(matches!(still, Step::Done(Err(_))), "{still:?}");
+}
+
+#[test]
+fn the_last_removal_takes_the_project_with_it() {
+    let project = json!({ "metadata": { "name": "app-project-u", "namespace": "argocd" } });
+    let around = Around { live_project: Some(&project), ..Around::default() };
+    let made = writes(agent::remove(&[], &around, false, START));
+    assert!(matches!(&*made, [Write::Delete(target)] if target.name == "app-project-u" && target.kind == "AppProject"));
+}
+
+fn sync(desired_state: DesiredState) -> SyncOperation {
+    SyncOperation {
+        id: "so".into(),
+        application: Some("app".into()),
+        deployment_name: "web".into(),
+        revision: "abc".into(),
+        desired_state,
+        created_on: START,
+    }
+}
+
+/// Defect 20: the original loses a sync when its agent is started anew.
+#[test]
+fn a_sync_is_found_again_where_it_was() {
+    let id = SyncOperationId::from("so");
+    let row = sync(DesiredState::Running);
+    let asked = writes(agent::sync(Some(&row), &id, Some(&live())));
+    let [Write::Merge(_, patch)] = &*asked else { panic!("{asked:?}") };
+    assert_eq!(patch["operation"]["sync"]["revision"], "abc");
+    assert_eq!(patch["operation"]["sync"]["syncOptions"], json!(["PrunePropagationPolicy=background"]));
+    assert_eq!(patch["metadata"]["resourceVersion"], "7");
+    let mut application = live();
+    application["operation"] = patch["operation"].clone();
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application)), Step::Wait(_)));
+    // Argo CD takes it up, and an agent that knows nothing of it looks.
+    application["operation"] = Value::Null;
+    application["status"] = json!({ "operationState": { "phase": "Running", "operation": patch["operation"] } });
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application)), Step::Wait(_)));
+    application["status"]["operationState"]["phase"] = json!("Succeeded");
+    assert_eq!(agent::sync(Some(&row), &id, Some(&application)), Step::Done(Ok(())));
+    application["status"]["operationState"]["phase"] = json!("Failed");
+    application["status"]["operationState"]["message"] = json!("one or more objects failed to apply");
+    let failed = agent::sync(Some(&row), &id, Some(&application));
+    assert_eq!(failed, Step::Done(Err("one or more objects failed to apply".into())));
+}
+
+#[test]
+fn a_sync_waits_for_another_one_to_end() {
+    let mut application = live();
+    application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "other" }] });
+    assert!(matches!(agent::sync(Some(&sync(DesiredState::Running)), &"so".into(), Some(&application)), Step::Wait(_)));
+}
+
+#[test]
+fn a_sync_that_is_stopped_is_stopped_and_no_other() {
+    let id = SyncOperationId::from("so");
+    let row = sync(DesiredState::Terminated);
+    let ours = json!({ "info": [{ "name": "syncrun", "value": "so" }] });
+    let mut application = live();
+    application["operation"] = ours.clone();
+    application["status"] = json!({ "operationState": { "phase": "Running", "operation": ours } });
+    let made = writes(agent::sync(Some(&row), &id, Some(&application)));
+    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    assert_eq!(patch["status"]["operationState"], json!({ "phase": "Terminating" }));
+    application["status"]["operationState"]["phase"] = json!("Terminating");
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application)), Step::Wait(_)));
+    application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "other" }] });
+    application["status"] = json!({});
+    assert_eq!(agent::sync(None, &id, Some(&application)), Step::Done(Ok(())));
+    // One that Argo CD has not begun is taken back.
+    application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "so" }] });
+    let made = writes(agent::sync(None, &id, Some(&application)));
+    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    assert_eq!(patch["operation"], Value::Null);
+}
+
+/// Defects 1 and 3.4b: a rotated credential never reaches Argo CD; a key is written under another name than it is read.
+#[test]
+fn a_credential_that_was_rotated_arrives() {
+    let before = RepositoryCredentials {
+        id: "rc".into(),
+        user: "u".into(),
+        url: "git@h:r".into(),
+        username: None,
+        password: None,
+        ssh_key: Some("old".into()),
+        secret: "my-secret".into(),
+        instance: "ei".into(),
+        created_on: START,
+    };
+    let mut live = repository_secret::object(&before, "argocd", true);
+    live["metadata"]["resourceVersion"] = json!("1");
+    assert_eq!(agent::credential(Some(&before), "argocd", std::slice::from_ref(&live), true), Step::Done(Ok(())));
+    let after = RepositoryCredentials { ssh_key: Some("new".into()), ..before };
+    let made = writes(agent::credential(Some(&after), "argocd", std::slice::from_ref(&live), true));
+    let [Write::Update(object)] = &*made else { panic!("{made:?}") };
+    assert_eq!(object["data"]["sshPrivateKey"], json!("bmV3"));
+    assert_eq!(object["data"].get("ssh"), None);
+    assert_eq!(agent::credential(Some(&after), "argocd", std::slice::from_ref(object), true), Step::Done(Ok(())));
+    assert!(matches!(&*writes(agent::credential(None, "argocd", &[live], true)), [Write::Delete(_)]));
+}
+
+/// Defect 12: the Secret of an environment that had no Applications stays for ever.
+#[test]
+fn the_secret_of_an_environment_goes_with_it() {
+    let secret = json!({ "metadata": { "name": "managed-env-me", "namespace": "argocd" } });
+    let made = writes(agent::environment(None, &[secret]));
+    assert!(matches!(&*made, [Write::Delete(target)] if target.kind == "Secret" && target.name == "managed-env-me"));
+}

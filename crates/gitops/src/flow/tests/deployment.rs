@@ -1,0 +1,191 @@
+use serde_json::json;
+use switchboard_ledger::ids::*;
+use switchboard_ledger::rows::*;
+use switchboard_ledger::{Change, Filter};
+
+use super::world::{START, UID, UID2, World, status, web};
+use crate::argo::{self, status::pack};
+use crate::flow::Write;
+use crate::flow::deployment::{Environment, removal_id};
+use crate::kinds::deployment::{BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, FINALIZER, PATH_REQUIRED};
+
+#[tokio::test]
+async fn guarantees_rows_and_wish_are_one_transaction() {
+    let mut world = World::new().await;
+    let decision = world.decide("web", Some(&web(UID)), None).await;
+    assert!(decision.writes.is_empty());
+    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    assert_eq!(application.name, format!("gitopsdepl-{UID}"));
+    assert_eq!(application.environment.as_ref(), Some(&world.own));
+    assert!(application.spec_field.contains("  project: app-project-tenant\n"), "{}", application.spec_field);
+    let [operation] = &*world.all::<Operation>().await else { panic!("one Operation") };
+    assert_eq!(operation.resource_id, application.id.as_str());
+    assert_eq!(operation.state, OperationState::Waiting);
+    let [repository] = &*world.all::<AppProjectRepository>().await else { panic!("one repository") };
+    assert_eq!(repository.repo_url, "https://git.example/Shop/web");
+    assert_eq!(world.all::<ApplicationOwner>().await.len(), 1);
+    assert_eq!(world.all::<ClusterAccess>().await.len(), 1);
+}
+
+#[tokio::test]
+async fn guarantees_nothing_is_written_when_nothing_changed() {
+    let mut world = World::new().await;
+    world.decide("web", Some(&web(UID)), None).await;
+    world.complete(Ok(())).await;
+    let again = world.decide("web", Some(&web(UID)), None).await;
+    assert_eq!(again, Default::default());
+}
+
+#[tokio::test]
+async fn a_change_asks_once_while_nobody_has_begun() {
+    let mut world = World::new().await;
+    world.decide("web", Some(&web(UID)), None).await;
+    let mut other = web(UID);
+    other.spec.source.path = "elsewhere".into();
+    world.decide("web", Some(&other), None).await;
+    assert_eq!(world.all::<Operation>().await.len(), 1, "the one that waits will see it");
+    world.complete(Ok(())).await;
+    other.spec.r#type = "manual".into();
+    world.decide("web", Some(&other), None).await;
+    assert_eq!(world.all::<Operation>().await.len(), 2);
+    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    assert!(application.spec_field.contains("syncpolicy: null"), "{}", application.spec_field);
+}
+
+#[tokio::test]
+async fn guarantees_a_resource_made_anew_is_another() {
+    let mut world = World::new().await;
+    world.decide("web", Some(&web(UID)), None).await;
+    world.complete(Ok(())).await;
+    world.decide("web", Some(&web(UID2)), None).await;
+    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    assert_eq!(application.name, format!("gitopsdepl-{UID2}"));
+    let operations = world.all::<Operation>().await;
+    let removal = operations.iter().find(|row| row.id == removal_id(&UID.into())).unwrap();
+    assert_ne!(removal.resource_id, application.id.as_str());
+    assert_eq!(world.all::<DeploymentToApplication>().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_resource_that_is_gone_leaves_no_rows() {
+    let mut world = World::new().await;
+    world.decide("web", Some(&web(UID)), None).await;
+    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let state = ApplicationState { application: application.id.clone(), status: None };
+    let sync = SyncOperation {
+        id: "so".into(),
+        application: Some(application.id.clone()),
+        deployment_name: "web".into(),
+        revision: String::new(),
+        desired_state: DesiredState::Running,
+        created_on: START,
+    };
+    world.ledger.commit(&[Change::insert(&state), Change::insert(&sync)]).await.unwrap();
+    world.decide("web", None, None).await;
+    assert!(world.all::<Application>().await.is_empty());
+    assert!(world.all::<ApplicationState>().await.is_empty());
+    assert!(world.all::<ApplicationOwner>().await.is_empty());
+    assert!(world.all::<DeploymentToApplication>().await.is_empty());
+    assert!(world.all::<AppProjectRepository>().await.is_empty());
+    assert_eq!(world.all::<SyncOperation>().await[0].application, None);
+    assert_eq!(world.decide("web", None, None).await, Default::default(), "and nothing more is asked for");
+}
+
+#[tokio::test]
+async fn a_finalizer_holds_until_the_agent_is_done_and_failure_is_told() {
+    let mut world = World::new().await;
+    let mut resource = web(UID);
+    resource.metadata.finalizers = vec!["other".into(), FINALIZER.into()];
+    world.decide("web", Some(&resource), None).await;
+    world.complete(Ok(())).await;
+    resource.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
+    world.decide("web", Some(&resource), None).await;
+    let waiting = world.decide("web", Some(&resource), None).await;
+    assert!(waiting.writes.is_empty(), "{waiting:?}");
+
+    // Defect 12: the original says that all went well.
+    world.complete(Err("it took too long")).await;
+    let told = world.decide("web", Some(&resource), None).await;
+    let message = status(&told).unwrap()["conditions"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "unable to delete the resources of the GitOpsDeployment: it took too long");
+    world.now = world.now.plus_ms(60_000);
+    world.decide("web", Some(&resource), None).await;
+    world.complete(Ok(())).await;
+    let released = world.decide("web", Some(&resource), None).await;
+    let patch = released.writes.iter().find_map(|write| match write {
+        Write::Merge(target, patch) => Some((target.name.as_str(), patch)),
+        _ => None,
+    });
+    assert_eq!(patch, Some(("web", &json!({ "metadata": { "finalizers": ["other"] } }))));
+}
+
+#[tokio::test]
+async fn an_environment_that_cannot_be_used_is_told_and_nothing_is_changed() {
+    let mut world = World::new().await;
+    let mut resource = web(UID);
+    resource.spec.destination.environment = "stage".into();
+    resource.spec.destination.namespace = "n".into();
+    let told = world.decide("web", Some(&resource), Some(Environment::Unusable)).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_ENVIRONMENT_ON_CREATE);
+    assert!(world.all::<Application>().await.is_empty());
+    let own = world.own.clone();
+    world.decide("web", Some(&resource), Some(Environment::Of(&own))).await;
+    let [before] = &*world.all::<Application>().await else { panic!("one Application") };
+    assert!(before.spec_field.contains(&format!("name: {}\n", argo::environment_name(&own))));
+    let told = world.decide("web", Some(&resource), Some(Environment::Unusable)).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_ENVIRONMENT_ON_UPDATE);
+    assert_eq!(world.all::<Application>().await.first(), Some(before));
+}
+
+#[tokio::test]
+async fn input_that_is_wrong_is_told_until_it_is_right() {
+    let mut world = World::new().await;
+    let mut resource = web(UID);
+    resource.spec.source.path.clear();
+    let told = world.decide("web", Some(&resource), None).await;
+    let said = status(&told).unwrap();
+    assert_eq!(said["conditions"][0]["message"], PATH_REQUIRED);
+    resource.status = serde_json::from_value(said.clone()).unwrap();
+    assert!(world.decide("web", Some(&resource), None).await.writes.is_empty(), "said once");
+    resource.spec.source.path = "deploy".into();
+    let right = world.decide("web", Some(&resource), None).await;
+    assert_eq!(status(&right).unwrap()["conditions"][0]["reason"], "ErrorOccurredResolved");
+}
+
+/// Defect 2: the original resolves the backend's own error with every report of Argo CD.
+#[tokio::test]
+async fn a_report_of_argo_cd_does_not_resolve_what_the_backend_found() {
+    let mut world = World::new().await;
+    world.decide("web", Some(&web(UID)), None).await;
+    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let report = pack(&json!({ "sync": { "status": "Synced" }, "health": { "status": "Healthy" } })).unwrap();
+    let state = ApplicationState { application: application.id.clone(), status: Some(report) };
+    world.ledger.commit(&[Change::put(&state)]).await.unwrap();
+    world.complete(Err("the agent could not")).await;
+    let told = world.decide("web", Some(&web(UID)), None).await;
+    let said = status(&told).unwrap();
+    assert_eq!(said["health"]["status"], "Healthy");
+    assert_eq!(said["conditions"][0]["status"], "True");
+    assert_eq!(said["conditions"][0]["message"], "an unknown error occurred");
+}
+
+/// Defect 3: the original waits for ever.
+#[tokio::test]
+async fn an_operation_that_takes_too_long_is_told() {
+    let mut world = World::new().await;
+    world.decide("web", Some(&web(UID)), None).await;
+    world.now = world.now.plus_ms(crate::flow::operation::DEADLINE_MS + 1000);
+    let told = world.decide("web", Some(&web(UID)), None).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["message"], "an unknown error occurred");
+}
+
+#[tokio::test]
+async fn a_tenant_is_a_namespace_by_its_uid() {
+    let world = World::new().await;
+    let anew = crate::flow::tenant::Namespace { name: "shop".into(), uid: "another".into() };
+    let (user, changes) = crate::flow::tenant::user(None, &anew, || UserId::from("tenant2"), START);
+    world.ledger.commit(&changes).await.unwrap();
+    assert_ne!(user.id, world.user.id);
+    let named = Filter::all().is("display_name", "shop");
+    assert_eq!(world.ledger.list::<ClusterUser>(&named).await.unwrap().len(), 2);
+}

@@ -1,0 +1,215 @@
+use switchboard_ledger::ids::*;
+use switchboard_ledger::rows::*;
+use switchboard_ledger::{Change, Filter, Key};
+
+use super::world::{START, UID, World, status, web};
+use crate::flow::deployment::Environment;
+use crate::flow::environment::{self, Answer, Known, Question, SecretData};
+use crate::flow::{Decision, Now};
+use crate::kinds::environment::{EnvironmentSpec, Reason, SECRET_TYPE};
+use crate::kinds::{ManagedEnvironment as Resource, Meta};
+
+fn stage(install: bool) -> Resource {
+    Resource {
+        metadata: Meta::named("shop", "stage", "env-uid"),
+        spec: EnvironmentSpec {
+            api_url: "https://api.example".into(),
+            credentials_secret: "access".into(),
+            create_new_service_account: install,
+            ..Default::default()
+        },
+        status: Default::default(),
+    }
+}
+
+fn secret(token: &str) -> SecretData {
+    let text = format!(
+        "clusters: [{{name: c, cluster: {{server: https://api.example, certificate-authority-data: Q0E=}}}}]\n\
+         contexts: [{{name: k, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{token: {token}}}}}]\n"
+    );
+    SecretData { r#type: SECRET_TYPE.into(), kubeconfig: Some(text.into()) }
+}
+
+async fn decide(
+    world: &mut World,
+    resource: Option<&Resource>,
+    secret: Option<&SecretData>,
+    answer: Option<&Answer>,
+) -> (Decision, Option<Question>) {
+    let mut known = Vec::new();
+    for mapping in world.all::<ApiToDatabase>().await {
+        let environment: ManagedEnvironment =
+            world.ledger.get(&Key::from(&*mapping.relation_key)).await.unwrap().unwrap();
+        let of = |column| Filter::all().is(column, &environment.id);
+        known.push(Known {
+            credentials: world.ledger.get(&Key::from(&environment.credentials)).await.unwrap().unwrap(),
+            permissions: world.ledger.list(&of("managed_environment_id")).await.unwrap(),
+            accesses: world.ledger.list(&of("clusteraccess_managed_environment_id")).await.unwrap(),
+            applications: world.ledger.list(&of("managed_environment_id")).await.unwrap(),
+            environment,
+            mapping,
+        });
+    }
+    let operations = world.all::<Operation>().await;
+    let mut id = world.ids();
+    let (decision, question) = environment::decide(
+        &environment::Input {
+            now: Now { moment: world.now, text: "2026-11-16T08:00:00Z" },
+            namespace: &world.namespace,
+            user: &world.user,
+            environment: resource,
+            secret,
+            known: &known,
+            operations: &operations,
+            answer,
+        },
+        &mut id,
+    );
+    world.ledger.commit(&decision.changes).await.unwrap();
+    (decision, question)
+}
+
+/// Asks what is to be asked and answers that it works.
+async fn verified(world: &mut World, resource: &Resource, secret: &SecretData, token: Option<&str>) -> Decision {
+    let (_, question) = decide(world, Some(resource), Some(secret), None).await;
+    let Some(Question::Verify { digest, .. }) = question else { panic!("{question:?}") };
+    let answer = Answer::Verified { digest, token: token.map(Into::into) };
+    decide(world, Some(resource), Some(secret), Some(&answer)).await.0
+}
+
+async fn credentials(world: &World) -> ClusterCredentials {
+    let [mapping] = &*world.all::<ApiToDatabase>().await else { panic!("one environment") };
+    let row: ManagedEnvironment = world.ledger.get(&Key::from(&*mapping.relation_key)).await.unwrap().unwrap();
+    world.ledger.get(&Key::from(&row.credentials)).await.unwrap().unwrap()
+}
+
+/// Deploys to the environment, and lets the agent be done with it.
+async fn deploy(world: &mut World) {
+    let environment = ManagedEnvironmentId::from(&*world.all::<ApiToDatabase>().await[0].relation_key);
+    let mut resource = web(UID);
+    resource.spec.destination.environment = "stage".into();
+    resource.spec.destination.namespace = "n".into();
+    world.decide("web", Some(&resource), Some(Environment::Of(&environment))).await;
+    world.complete(Ok(())).await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_in_a_word_and_in_words() {
+    let mut world = World::new().await;
+    let resource = stage(false);
+    let other = SecretData { r#type: "Opaque".into(), ..secret("t") };
+    let empty = SecretData { kubeconfig: None, ..secret("t") };
+    let broken = SecretData { kubeconfig: Some("{".into()), ..secret("t") };
+    let cases = [
+        // The original says nothing of a Secret that is missing.
+        (None, "KubernetesError", "secret 'access' referenced"),
+        (Some(&other), "InvalidSecretType", "invalid secret type: Opaque"),
+        (Some(&empty), "MissingKubeConfigField", "missing kubeconfig field in Secret"),
+        (Some(&broken), "UnableToParseKubeconfigData", "json parse error"),
+    ];
+    for (secret, reason, message) in cases {
+        let (decision, question) = decide(&mut world, Some(&resource), secret, None).await;
+        assert_eq!(question, None);
+        let condition = &status(&decision).unwrap()["conditions"][0];
+        assert_eq!(
+            (&condition["type"], &condition["reason"]),
+            (&"ConnectionInitializationSucceeded".into(), &reason.into())
+        );
+        assert!(condition["message"].as_str().unwrap().contains(message), "{condition}");
+    }
+}
+
+#[tokio::test]
+async fn an_environment_that_answers_gets_its_rows() {
+    let mut world = World::new().await;
+    let told = verified(&mut world, &stage(false), &secret("tok"), None).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["reason"], "Succeeded");
+    let row = credentials(&world).await;
+    assert_eq!(row.bearer_token.as_ref().unwrap().expose(), "tok");
+    assert_eq!(row.ca_data.as_deref(), Some("CA"), "defect 7");
+    assert_eq!((row.kube_config, row.own_service_account), (None, false), "no more is kept than is used");
+    assert_eq!(world.all::<AppProjectManagedEnvironment>().await.len(), 1);
+    let (again, question) = decide(&mut world, Some(&stage(false)), Some(&secret("tok")), None).await;
+    assert!(again.changes.is_empty() && question.is_none(), "nothing is asked twice");
+}
+
+#[tokio::test]
+async fn a_cluster_that_refuses_is_not_asked_again_and_nothing_is_stored() {
+    let mut world = World::new().await;
+    let (_, question) = decide(&mut world, Some(&stage(false)), Some(&secret("bad")), None).await;
+    let Some(Question::Verify { digest, access, .. }) = question else { panic!("{question:?}") };
+    assert!(!format!("{access:?}").contains("bad"), "no credential in a log");
+    let answer = Answer::Refused {
+        digest,
+        reason: Reason::UnableToValidateClusterCredentials,
+        message: "Get \"https://api.example/api\": dial tcp: lookup api.example: no such host".into(),
+    };
+    let (told, question) = decide(&mut world, Some(&stage(false)), Some(&secret("bad")), Some(&answer)).await;
+    assert_eq!(question, None);
+    assert_eq!(status(&told).unwrap()["conditions"][0]["status"], "Unknown");
+    assert!(world.all::<ApiToDatabase>().await.is_empty());
+    // Another credential is another question.
+    let (_, question) = decide(&mut world, Some(&stage(false)), Some(&secret("good")), Some(&answer)).await;
+    assert!(question.is_some());
+}
+
+/// Defect 8: the original notices neither.
+#[tokio::test]
+async fn guarantees_a_rotation_is_noticed() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(false), &secret("old"), None).await;
+    deploy(&mut world).await;
+    verified(&mut world, &stage(false), &secret("new"), None).await;
+    assert_eq!(credentials(&world).await.bearer_token.unwrap().expose(), "new");
+    let asked = Filter::all().is("resource_type", OperationResource::ManagedEnvironment);
+    assert_eq!(world.ledger.list::<Operation>(&asked).await.unwrap().len(), 1, "Argo CD is told at once");
+    let (_, question) = decide(&mut world, Some(&stage(true)), Some(&secret("new")), None).await;
+    assert!(matches!(question, Some(Question::Verify { install: true, .. })), "{question:?}");
+}
+
+/// Defect 8: the original leaves a cluster-admin behind.
+#[tokio::test]
+async fn guarantees_what_is_ours_is_removed_first() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+    assert_eq!(credentials(&world).await.bearer_token.unwrap().expose(), "of-ours");
+    let (decision, question) = decide(&mut world, None, None, None).await;
+    assert_eq!(decision, Decision::default());
+    let Some(Question::Retire { uid, credentials }) = question else { panic!("{question:?}") };
+    assert!(credentials.kube_config.is_some(), "what it takes to do it");
+    decide(&mut world, None, None, Some(&Answer::Retired { uid })).await;
+    assert!(world.all::<ApiToDatabase>().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_environment_that_is_gone_leaves_applications_without_a_target() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(false), &secret("tok"), None).await;
+    deploy(&mut world).await;
+    decide(&mut world, None, None, None).await;
+    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    assert_eq!(application.environment, None);
+    let open = Filter::all().is("state", OperationState::Waiting);
+    let mut asked: Vec<&str> =
+        world.ledger.list::<Operation>(&open).await.unwrap().iter().map(|row| row.resource.as_str()).collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["Application", "ManagedEnvironment"]);
+    assert!(world.all::<AppProjectManagedEnvironment>().await.is_empty());
+}
+
+/// Defect 12: the Secret of an environment without Applications is never removed.
+#[tokio::test]
+async fn an_environment_without_applications_is_forgotten_by_argo_cd_as_well() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(false), &secret("tok"), None).await;
+    let access = ClusterAccess {
+        user: world.user.id.clone(),
+        environment: ManagedEnvironmentId::from(&*world.all::<ApiToDatabase>().await[0].relation_key),
+        instance: world.instance.id.clone(),
+        created_on: START,
+    };
+    world.ledger.commit(&[Change::insert(&access)]).await.unwrap();
+    decide(&mut world, None, None, None).await;
+    let [asked] = &*world.all::<Operation>().await else { panic!("one Operation") };
+    assert_eq!(asked.resource, OperationResource::ManagedEnvironment);
+}

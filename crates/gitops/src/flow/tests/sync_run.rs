@@ -1,0 +1,126 @@
+use switchboard_ledger::ids::*;
+use switchboard_ledger::rows::*;
+
+use super::world::{UID, World, status, web};
+use crate::flow::sync_run::{self, Known};
+use crate::flow::{Decision, Now};
+use crate::kinds::sync_run::{NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunSpec};
+use crate::kinds::{Deployment, Meta, SyncRun};
+
+fn run(name: &str, revision: &str) -> SyncRun {
+    SyncRun {
+        metadata: Meta::named("shop", name, &format!("uid-{name}")),
+        spec: SyncRunSpec { gitops_deployment_name: "web".into(), revision_id: revision.into() },
+        status: Default::default(),
+    }
+}
+
+fn manual() -> Deployment {
+    let mut deployment = web(UID);
+    deployment.spec.r#type = "manual".into();
+    deployment
+}
+
+async fn decide(world: &mut World, run: Option<&SyncRun>, deployment: Option<&Deployment>, behind: bool) -> Decision {
+    let mappings = world.all::<ApiToDatabase>().await;
+    let syncs = world.all::<SyncOperation>().await;
+    let known = mappings.first().map(|mapping| Known {
+        mapping: mapping.clone(),
+        sync: syncs.iter().find(|sync| sync.id.as_str() == mapping.relation_key).unwrap().clone(),
+    });
+    let (applications, operations) = (world.all::<Application>().await, world.all::<Operation>().await);
+    let mut id = world.ids();
+    let decision = sync_run::decide(
+        &sync_run::Input {
+            now: Now { moment: world.now, text: "2026-11-16T08:00:00Z" },
+            namespace: &world.namespace,
+            user: &world.user,
+            run,
+            known: known.as_ref(),
+            deployment,
+            application: applications.first(),
+            is_behind_another: behind,
+            operations: &operations,
+        },
+        &mut id,
+    );
+    world.ledger.commit(&decision.changes).await.unwrap();
+    decision
+}
+
+async fn world() -> World {
+    let mut world = World::new().await;
+    world.decide("web", Some(&manual()), None).await;
+    world.complete(Ok(())).await;
+    world
+}
+
+/// Defect 11: the original refuses a run without a revision.
+#[tokio::test]
+async fn a_run_without_a_revision_is_one_of_what_the_deployment_says() {
+    let mut world = world().await;
+    decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    let [sync] = &*world.all::<SyncOperation>().await else { panic!("one sync") };
+    assert_eq!((sync.revision.as_str(), sync.desired_state), ("", DesiredState::Running));
+    world.complete(Ok(())).await;
+    let told = decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    let condition = &status(&told).unwrap()["conditions"][0];
+    assert_eq!(
+        (&condition["status"], &condition["reason"], &condition["message"]),
+        (&"False".into(), &"".into(), &"".into())
+    );
+    assert!(condition.get("lastProbeTime").is_none());
+}
+
+/// Defect 11: the original keeps a run whose deployment is missing in memory, and loses it.
+#[tokio::test]
+async fn guarantees_a_run_waits_for_its_deployment() {
+    let mut world = world().await;
+    let waiting = decide(&mut world, Some(&run("now", "")), None, false).await;
+    assert_eq!(waiting, Decision::default());
+    decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    assert_eq!(world.all::<SyncOperation>().await.len(), 1);
+}
+
+#[tokio::test]
+async fn guarantees_runs_are_made_one_after_the_other() {
+    let mut world = world().await;
+    assert_eq!(decide(&mut world, Some(&run("second", "")), Some(&manual()), true).await, Decision::default());
+    decide(&mut world, Some(&run("second", "")), Some(&manual()), false).await;
+    assert_eq!(world.all::<SyncOperation>().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_deployment_that_deploys_itself_takes_no_runs() {
+    let mut world = world().await;
+    let told = decide(&mut world, Some(&run("now", "")), Some(&web(UID)), false).await;
+    let message = status(&told).unwrap()["conditions"][0]["message"].clone();
+    assert_eq!(
+        message,
+        "invalid GitOpsDeploymentSyncRun 'now'. Syncing a GitOpsDeployment with Automated sync policy is not allowed"
+    );
+}
+
+#[tokio::test]
+async fn what_a_run_says_cannot_be_changed() {
+    let mut world = world().await;
+    decide(&mut world, Some(&run("now", "abc")), Some(&manual()), false).await;
+    let told = decide(&mut world, Some(&run("now", "def")), Some(&manual()), false).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["message"], REVISION_IMMUTABLE);
+    let mut renamed = run("now", "abc");
+    renamed.spec.gitops_deployment_name = "other".into();
+    let told = decide(&mut world, Some(&renamed), Some(&manual()), false).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["message"], NAME_IMMUTABLE);
+}
+
+#[tokio::test]
+async fn a_run_that_is_deleted_is_stopped_and_then_forgotten() {
+    let mut world = world().await;
+    decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    decide(&mut world, None, Some(&manual()), false).await;
+    assert_eq!(world.all::<SyncOperation>().await[0].desired_state, DesiredState::Terminated);
+    assert_eq!(decide(&mut world, None, Some(&manual()), false).await, Decision::default(), "the agent stops it");
+    world.complete(Ok(())).await;
+    decide(&mut world, None, Some(&manual()), false).await;
+    assert!(world.all::<SyncOperation>().await.is_empty() && world.all::<ApiToDatabase>().await.is_empty());
+}

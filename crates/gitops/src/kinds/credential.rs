@@ -1,0 +1,115 @@
+//! GitOpsDeploymentRepositoryCredential: how to read a repository.
+
+use serde::{Deserialize, Serialize};
+
+use super::condition::{ERROR_OCCURRED, set_meta};
+use super::{Meta, MetaCondition, Truth};
+
+/// The kind.
+pub const KIND: &str = "GitOpsDeploymentRepositoryCredential";
+
+/// The type of Secret that holds it.
+pub const SECRET_TYPE: &str = "managed-gitops.redhat.com/repository-credential";
+
+/// The URL is of neither scheme.
+pub const BAD_SCHEME: &str = "repository must begin with ssh:// or https://";
+
+/// Whether the repository can be found.
+pub const VALID_URL: &str = "ValidRepositoryURL";
+
+/// Whether the credential is taken.
+pub const VALID_CREDENTIAL: &str = "ValidRepositoryCredential";
+
+/// A credential, and how it stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepositoryCredential {
+    /// Who it is.
+    pub metadata: Meta,
+    /// What the tenant wants.
+    pub spec: CredentialSpec,
+    /// How it stands.
+    #[serde(default)]
+    pub status: CredentialStatus,
+}
+
+/// What the tenant wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CredentialSpec {
+    /// The repository.
+    pub repository: String,
+    /// The Secret.
+    pub secret: String,
+}
+
+/// How it stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CredentialStatus {
+    /// Three of them, sorted by type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<MetaCondition>,
+}
+
+/// What came of a look at a credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The repository answered.
+    Valid,
+    /// No Secret is named.
+    SecretNotSpecified,
+    /// The Secret is not there.
+    SecretNotFound,
+    /// The Secret is of another type.
+    SecretInvalidType,
+    /// The repository refused it, or the Secret holds nothing that could be shown to it.
+    InvalidCredentials,
+    /// There is no such repository; why, in the words of whoever looked.
+    InvalidRepositoryUrl(String),
+}
+
+/// The three conditions, sorted by type. The original's words.
+pub fn conditions(credential: &RepositoryCredential, outcome: &Outcome, now: &str) -> Vec<MetaCondition> {
+    let (url, secret) = (&credential.spec.repository, &credential.spec.secret);
+    let exists = (Truth::True, "ValidRepositoryUrl", format!("Repository {url} exists"));
+    let about = format!("Repository Credentials provided {secret} for Repository {url} are");
+    let wrong = |reason, message: &str| {
+        let of = |truth| (truth, reason, message.to_string());
+        [of(Truth::True), of(Truth::False), of(Truth::False)]
+    };
+    let [error, valid_url, valid_credential] = match outcome {
+        Outcome::Valid => [
+            (Truth::False, "RepositoryCredentialUpToDate", "RepositoryCredentials are Valid".to_string()),
+            exists,
+            (Truth::True, "RepositoryCredentialUpToDate", format!("{about} valid")),
+        ],
+        Outcome::InvalidCredentials => {
+            let [error, _, credential] = wrong("InvalidCredentials", &format!("{about} invalid"));
+            [error, exists, credential]
+        }
+        Outcome::SecretNotSpecified => wrong("SecretNotSpecified", "Secret field is missing value"),
+        Outcome::SecretNotFound => wrong("SecretNotFound", "Secret specified not found"),
+        Outcome::SecretInvalidType => {
+            wrong("SecretInvalidType", &format!("Secret has an invalid type, must be {SECRET_TYPE}"))
+        }
+        Outcome::InvalidRepositoryUrl(why) => {
+            wrong("InvalidRepositoryUrl", &format!("Repository does not exist: {why}"))
+        }
+    };
+    let mut after = credential.status.conditions.clone();
+    after.retain(|c| [ERROR_OCCURRED, VALID_URL, VALID_CREDENTIAL].contains(&c.r#type.as_str()));
+    for (r#type, (status, reason, message)) in
+        [(ERROR_OCCURRED, error), (VALID_URL, valid_url), (VALID_CREDENTIAL, valid_credential)]
+    {
+        set_meta(&mut after, r#type, status, reason, &message, now);
+    }
+    after.sort_by(|a, b| a.r#type.cmp(&b.r#type));
+    after
+}
+
+impl RepositoryCredential {
+    /// What the original's webhook would refuse.
+    pub fn admit(&self) -> Result<(), &'static str> {
+        let url = &self.spec.repository;
+        let known = url.is_empty() || url.starts_with("https://") || url.starts_with("ssh://");
+        if known { Ok(()) } else { Err(BAD_SCHEME) }
+    }
+}

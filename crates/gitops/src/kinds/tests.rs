@@ -1,0 +1,165 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::condition::{self, ERROR_OCCURRED, Truth};
+use super::credential::{Outcome, conditions};
+use super::deployment::*;
+use super::*;
+
+fn deployment(path: &str, environment: &str, namespace: &str) -> Deployment {
+    Deployment {
+        metadata: Meta::named("shop", "web", "uid"),
+        spec: DeploymentSpec {
+            source: Source { repo_url: "https://h/r".into(), path: path.into(), target_revision: String::new() },
+            destination: Destination { environment: environment.into(), namespace: namespace.into() },
+            sync_policy: None,
+            r#type: "automated".into(),
+        },
+        status: DeploymentStatus::default(),
+    }
+}
+
+#[test]
+fn a_resource_is_read_and_written_as_kubernetes_has_it() {
+    let object = json!({
+        "metadata": { "name": "web", "namespace": "shop", "uid": "u", "generation": 3 },
+        "spec": {
+            "source": { "repoURL": "https://h/r", "path": "p", "targetRevision": "main" },
+            "destination": { "environment": "stage", "namespace": "n" },
+            "syncPolicy": { "syncOptions": ["CreateNamespace=true"] },
+            "type": "manual",
+        },
+        "status": {
+            "conditions": [{ "type": "SyncError", "status": "True", "reason": "SyncError", "message": "m" }],
+            "sync": { "status": "Synced", "revision": "abc" },
+            "health": { "status": "Healthy" },
+            "reconciledState": {
+                "source": { "path": "p", "repoURL": "https://h/r", "branch": "main" },
+                "destination": { "name": "", "namespace": "n" },
+            },
+        },
+    });
+    let read: Deployment = serde_json::from_value(object.clone()).unwrap();
+    assert_eq!(read.mode(), Some(Mode::Manual));
+    assert_eq!(serde_json::to_value(&read).unwrap(), object);
+}
+
+#[test]
+fn input_is_judged_in_the_words_tests_look_for() {
+    assert_eq!(deployment("", "", "").judge().unwrap_err(), PATH_REQUIRED);
+    assert_eq!(deployment("/", "", "").judge().unwrap_err(), PATH_SLASH);
+    assert_eq!(deployment("p", "", "n").judge().unwrap_err(), NAMESPACE_WITHOUT_ENVIRONMENT);
+    assert_eq!(deployment("p", "stage", "").judge().unwrap_err(), BAD_NAMESPACE);
+    assert_eq!(deployment("p", "stage", "Not A Name").judge().unwrap_err(), BAD_NAMESPACE);
+    assert_eq!(deployment("p", "stage", "n").judge(), Ok(()));
+    let mut odd = deployment("p", "", "");
+    odd.spec.r#type = "sometimes".into();
+    assert_eq!(odd.judge().unwrap_err(), BAD_TYPE);
+    odd.spec.r#type = "Automated".into();
+    odd.spec.sync_policy = Some(SyncPolicy { sync_options: vec!["Prune=true".into()] });
+    assert_eq!(odd.judge().unwrap_err(), BAD_SYNC_OPTION);
+}
+
+/// Defect 16: the original deletes characters and deploys something else.
+#[test]
+fn characters_are_refused_or_kept_and_never_deleted() {
+    for kept in ["a&b", "100%", "a b", "ä/ö", "$x"] {
+        assert_eq!(deployment(kept, "", "").judge(), Ok(()), "{kept}");
+    }
+    for refused in ["a'b", "a\"b", "a`b", "a;b", "a\nb", "a\rb", "a\u{7}b"] {
+        let said = deployment(refused, "", "").judge().unwrap_err();
+        assert!(said.starts_with("spec.source.path contains a character that is not supported"), "{said}");
+    }
+}
+
+#[test]
+fn an_environment_is_judged() {
+    let environment = |url: &str, namespaces: &[&str]| ManagedEnvironment {
+        spec: environment::EnvironmentSpec {
+            api_url: url.into(),
+            namespaces: namespaces.iter().map(ToString::to_string).collect(),
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    let reason = |e: &ManagedEnvironment| e.judge().unwrap_err().0.as_str();
+    assert_eq!(reason(&environment("http://h", &[])), "UnsupportedAPIURL");
+    assert_eq!(environment("https://h?x=1", &[]).judge().unwrap_err().1, environment::URL_WITH_QUERY);
+    assert_eq!(reason(&environment("https://h", &["UPPER"])), "InvalidNamespaceList");
+    let good = environment("https://h", &["b", "a", "b"]);
+    assert_eq!((good.judge(), good.namespace_list().as_deref()), (Ok(()), Some("a,b")));
+    assert_eq!(environment("https://h", &[]).namespace_list(), None);
+    assert_eq!(environment("http://h", &[]).admit(), Err(environment::NOT_HTTPS));
+}
+
+#[test]
+fn a_condition_that_says_the_same_keeps_its_times() {
+    let mut all = Vec::new();
+    condition::set(&mut all, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, "m", "1");
+    let once = all.clone();
+    condition::set(&mut all, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, "m", "2");
+    assert_eq!(all, once);
+    condition::resolve(&mut all, ERROR_OCCURRED, "3");
+    let c = &all[0];
+    assert_eq!((c.status, c.reason.as_str(), c.message.as_str()), (Truth::False, "ErrorOccurredResolved", ""));
+    assert_eq!(c.last_transition_time.as_deref(), Some("3"));
+    let mut none = Vec::new();
+    condition::resolve(&mut none, "SyncError", "3");
+    assert!(none.is_empty());
+}
+
+#[test]
+fn a_credential_has_three_conditions_sorted_by_type() {
+    let mut credential = RepositoryCredential {
+        spec: credential::CredentialSpec { repository: "https://h/r".into(), secret: "s".into() },
+        ..Default::default()
+    };
+    let told = |conditions: &[MetaCondition]| -> Vec<String> {
+        conditions.iter().map(|c| format!("{} {:?} {} {}", c.r#type, c.status, c.reason, c.message)).collect()
+    };
+    credential.status.conditions = conditions(&credential, &Outcome::Valid, "1");
+    assert_eq!(
+        told(&credential.status.conditions),
+        [
+            "ErrorOccurred False RepositoryCredentialUpToDate RepositoryCredentials are Valid",
+            "ValidRepositoryCredential True RepositoryCredentialUpToDate Repository Credentials provided s for Repository https://h/r are valid",
+            "ValidRepositoryURL True ValidRepositoryUrl Repository https://h/r exists",
+        ]
+    );
+    let refused = conditions(&credential, &Outcome::InvalidCredentials, "2");
+    assert_eq!(
+        told(&refused),
+        [
+            "ErrorOccurred True InvalidCredentials Repository Credentials provided s for Repository https://h/r are invalid",
+            "ValidRepositoryCredential False InvalidCredentials Repository Credentials provided s for Repository https://h/r are invalid",
+            "ValidRepositoryURL True ValidRepositoryUrl Repository https://h/r exists",
+        ]
+    );
+    assert_eq!(refused[2].last_transition_time, "1", "it says what it said");
+    let missing = conditions(&credential, &Outcome::SecretNotFound, "3");
+    assert_eq!(told(&missing)[2], "ValidRepositoryURL False SecretNotFound Secret specified not found");
+}
+
+#[test]
+fn the_definitions_are_of_these_kinds() {
+    let kinds: Vec<String> = CRDS
+        .iter()
+        .map(|text| {
+            let crd = switchboard_object::yaml::read(text).unwrap().value;
+            assert_eq!(crd["spec"]["group"], GROUP);
+            crd["spec"]["names"]["kind"].as_str().unwrap().to_string()
+        })
+        .collect();
+    assert_eq!(kinds, [deployment::KIND, sync_run::KIND, environment::KIND, credential::KIND, operation::KIND]);
+}
+
+#[test]
+fn the_definitions_refuse_in_the_words_of_the_kinds() {
+    let all = CRDS.concat();
+    for words in
+        [BAD_TYPE, BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT, environment::NOT_HTTPS, credential::BAD_SCHEME]
+    {
+        assert!(all.contains(words), "{words}");
+    }
+}

@@ -1,0 +1,55 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+const CONFIG: &str = "
+apiVersion: v1
+kind: Config
+clusters:
+- name: other
+  cluster: {server: https://other.example}
+- name: stage
+  cluster: {server: https://API.example:6443, certificate-authority-data: Q0E=, certificate-authority: /etc/passwd}
+contexts:
+- {name: elsewhere, context: {cluster: other, user: me}}
+- {name: to-stage, context: {cluster: stage, user: me}}
+users:
+- name: me
+  user: {token: tok, client-certificate-data: Q0VSVA==, client-key-data: S0VZ, tokenFile: /etc/passwd}
+";
+
+#[test]
+fn the_access_of_the_context_that_uses_the_cluster_is_found() {
+    let access = read(CONFIG, "https://api.example:6443").unwrap();
+    assert_eq!(access.context, "to-stage");
+    assert_eq!(access.token.as_ref().unwrap().expose(), "tok");
+    assert_eq!(access.ca.as_deref(), Some("CA"));
+    assert_eq!(access.client_certificate.as_deref(), Some("CERT"));
+    assert_eq!(access.client_key.as_ref().unwrap().expose(), "KEY");
+    assert!(access.has_login());
+}
+
+#[test]
+fn refusals_are_in_the_words_tests_look_for() {
+    let refused = |text: &str, url: &str| read(text, url).unwrap_err();
+    let (reason, said) = refused(CONFIG, "https://nobody");
+    assert_eq!(reason, Reason::UnableToLocateContext);
+    assert!(said.contains("the kubeconfig did not have a cluster entry that matched the API URL"));
+    for broken in ["{", "just words", "[1]"] {
+        let (reason, said) = refused(broken, "https://x");
+        assert_eq!(reason, Reason::UnableToParseKubeconfigData);
+        assert!(said.contains("json parse error"), "{said}");
+    }
+    let alone = "clusters: [{name: c, cluster: {server: https://x}}]\n";
+    assert!(refused(alone, "https://x").1.contains("expected to reference cluster 'c'"));
+    let nobody = format!("{alone}contexts: [{{name: k, context: {{cluster: c, user: u}}}}]\n");
+    assert!(refused(&nobody, "https://x").1.contains("missing auth info for k"));
+    let empty = format!("{nobody}users: [{{name: u, user: {{tokenFile: /etc/passwd}}}}]\n");
+    let access = read(&empty, "https://x").unwrap();
+    assert!(!access.has_login(), "files are not read");
+    assert!(
+        access.no_login().1.starts_with("kubeconfig must have a service account token for the user in context \"k\"")
+    );
+    let odd = CONFIG.replace("Q0E=", "a$b");
+    assert_eq!(refused(&odd, "https://api.example:6443").0, Reason::UnableToRetrieveRestConfig);
+}

@@ -1,0 +1,47 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+#[test]
+fn urls_of_one_repository_become_one() {
+    // As the original's answers, but for capitals behind the host.
+    for (url, normal) in [
+        ("https://github.com/org/repo.git", "https://github.com/org/repo"),
+        ("https://GitHub.com/Org/Repo", "https://github.com/Org/Repo"),
+        (" https://github.com/org/repo ", "https://github.com/org/repo"),
+        ("git@github.com:org/repo.git", "git@github.com/org/repo"),
+        ("git@GitHub.com:Org/repo", "git@github.com/Org/repo"),
+        ("ssh://git@github.com/org/repo.git", "git@github.com/org/repo"),
+        ("ssh://git@host:2222/org/repo", "git@host:2222/org/repo"),
+        ("SSH://git@host/org/repo", "git@host/org/repo"),
+        ("https://user@host:8443/a/b.git", "https://user@host:8443/a/b"),
+        ("", ""),
+    ] {
+        assert_eq!(normalise(url), normal, "{url}");
+    }
+}
+
+#[test]
+fn capitals_of_a_path_and_of_a_user_are_kept() {
+    assert_ne!(normalise("https://host/Shop"), normalise("https://host/shop"));
+    assert_eq!(normalise("https://Me@Host/Shop"), "https://Me@host/Shop");
+}
+
+#[test]
+fn a_credential_fits_its_repository() {
+    assert!(matches!(login("https://h/r", "u", "p", ""), Some(Login::Password { .. })));
+    // A token needs no name.
+    assert!(matches!(login("https://h/r", "", "p", ""), Some(Login::Password { .. })));
+    assert!(matches!(login("git@h:r", "", "", "KEY"), Some(Login::Key(_))));
+    assert!(matches!(login("ssh://git@h/r", "u", "p", "KEY"), Some(Login::Key(_))));
+    assert_eq!(login("https://h/r", "u", "", "KEY"), None);
+    assert_eq!(login("git@h:r", "u", "p", " \n"), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn what_is_normal_stays_so(url in "(https://([a-z]{1,4}@)?[A-Za-z.]{1,8}(:[0-9]{2})?|ssh://[a-z]{1,4}@[A-Za-z.]{1,8})/[A-Za-z/]{1,8}") {
+        let once = normalise(&url);
+        proptest::prop_assert_eq!(normalise(&once), once);
+    }
+}
