@@ -10,6 +10,7 @@
 
 mod drift;
 mod object;
+mod rollout;
 mod shelf;
 mod sweep;
 
@@ -75,17 +76,21 @@ impl Integrations {
         if view.get(&NAMESPACES, "", namespace)?.is_none() {
             return Ok(plan.waiting(format!("namespace {namespace} to exist on cluster {}", self.cluster)));
         }
-        let mut refused = Vec::new();
+        let (mut refused, mut under_way) = (Vec::new(), Vec::new());
         for one in answer["objects"].as_array().into_iter().flatten() {
             let Some(wanted) = Wanted::read(one, answer, namespace) else { continue };
-            let live = view.get(wanted.kind, namespace, wanted.name)?;
-            match judge(&wanted, live.map(|object| object.value()).as_ref(), view.now()) {
-                Verdict::Right => {}
+            let live = view.get(wanted.kind, namespace, wanted.name)?.map(|object| object.value());
+            match judge(&wanted, live.as_ref(), view.now()) {
+                Verdict::Right => under_way.extend(live.as_ref().and_then(rollout::under_way)),
                 Verdict::Write(mutation) => drop(plan.push(*mutation)),
                 Verdict::Refuse(why) => refused.push(why),
             }
         }
-        Ok(if refused.is_empty() { plan } else { plan.blocked(refused.join("; ")) })
+        Ok(match (refused.is_empty(), under_way.is_empty()) {
+            (false, _) => plan.blocked(refused.join("; ")),
+            (true, false) => plan.waiting(rollout::told(&under_way)),
+            (true, true) => plan,
+        })
     }
 
     fn namespace(&self, namespace: &str, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {

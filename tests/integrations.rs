@@ -1,0 +1,295 @@
+//! The integrations manager on clusters: the embedded one always, and the real kube-apiserver with the feature `real`.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use serde_json::{Value, json};
+use switchboard_integrations::annotations::{self, annotate};
+use switchboard_integrations::chart::Chart;
+use switchboard_integrations::desired::{Builder, Desired};
+use switchboard_integrations::operator::{Guard, Integrations, Shelf};
+use switchboard_integrations::settings::{DEFAULT_UPSTREAM, Settings};
+use switchboard_integrations::source::Bundle;
+use switchboard_kernel::decision::{Outcome, WriteResult};
+use switchboard_kernel::host::{Host, Settings as HostSettings};
+use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::limits::{GlobalLimits, Limits};
+use switchboard_kernel::operator::{Operator, Reaching};
+use switchboard_kernel::place::{ClusterName, Topology};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const SPEC: &str = "resources: {requests: {cpu: 100m, memory: 1024Mi}, limits: {memory: '2000000000'}}";
+
+/// Data of two environments; what runs is given.
+fn data(namespace: &str, integrations: &[(&str, String)]) -> Bundle {
+    let lean = |name: &str, environment: &str| {
+        format!(
+            "$schema: /openshift/lean-namespace-1.yml\nname: {name}\ncluster: {{name: target, serverUrl: https://x}}\n\
+             environment: {{name: {environment}, parameters: {{IMAGE_TAG: abc, DRY_RUN: --no-dry-run}}}}\n"
+        )
+    };
+    let mut texts = vec![
+        ("/stage.yml".to_string(), lean(namespace, "stage")),
+        ("/prod.yml".to_string(), lean(&format!("{namespace}-prod"), "prod")),
+        ("/aws/1.yml".to_string(), "$schema: /aws/account-1.yml\nname: acc-1\n".to_string()),
+        ("/aws/2.yml".to_string(), "$schema: /aws/account-1.yml\nname: acc-2\n".to_string()),
+    ];
+    texts.extend(integrations.iter().map(|(name, rest)| {
+        let text = format!("$schema: /app-sre/integration-1.yml\nname: {name}\nmanaged:\n{rest}");
+        (format!("/i/{name}.yml"), text)
+    }));
+    Bundle::of_texts(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())))
+}
+
+fn runs(file: &str, spec: &str, sharding: &str) -> String {
+    let sharding = if sharding.is_empty() { String::new() } else { format!("  sharding: {sharding}\n") };
+    format!("- namespace: {{$ref: {file}}}\n  spec: {{{SPEC}{spec}}}\n{sharding}")
+}
+
+fn desired(bundle: &Bundle, environment: Option<&str>) -> Desired {
+    let mut settings = Settings::default();
+    settings.scope.environment = environment.map(Into::into);
+    let desired = Builder::new(Chart::own(), settings).build(bundle);
+    assert_eq!(desired.problems(), []);
+    desired
+}
+
+/// A cluster and a namespace on it that nobody else uses.
+struct World {
+    client: Client,
+    namespace: String,
+}
+
+impl World {
+    async fn new(client: Client, namespace: &str) -> Self {
+        for name in [namespace.to_string(), format!("{namespace}-prod")] {
+            let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            send(&client, "POST", "/api/v1/namespaces", &body).await;
+        }
+        Self { client, namespace: namespace.to_string() }
+    }
+
+    /// Lets the operator look until nothing is left to do; gives what it wrote.
+    async fn run(&self, desired: Desired) -> Vec<String> {
+        let shelf = Arc::new(Shelf::new(Guard::default(), false, false));
+        shelf.put(Arc::new(desired));
+        let cluster = ClusterName::new("target");
+        let settings = HostSettings {
+            clusters: BTreeMap::from([(cluster.clone(), self.client.clone())]),
+            topology: Topology::standalone(&ClusterName::new("elsewhere")),
+            global: GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() },
+            journal: Journal::in_memory(Bounds::default()),
+            dry_run: false,
+        };
+        let operator: Arc<dyn Operator> = Arc::new(Reaching(Integrations::of("target", shelf).at_home()));
+        let (host, _handle) = Host::new(settings, vec![(operator, Limits::none())]);
+        let mut written = Vec::new();
+        for closed in host.once(PATIENCE).await.unwrap() {
+            match &closed.decision.outcome {
+                Outcome::Decided { writes, .. } => {
+                    for write in writes {
+                        match &write.result {
+                            WriteResult::Written { .. } => written.push(write.mutation.to_string()),
+                            WriteResult::Failed { message } => panic!("{}: {message}", write.mutation),
+                            _ => {}
+                        }
+                    }
+                }
+                Outcome::Failed { message } => panic!("{message}"),
+                Outcome::Parked { .. } => {}
+            }
+        }
+        written.sort();
+        written.into_iter().map(|text| text.replace(&self.namespace, "NS")).collect()
+    }
+
+    fn path(&self, kind: &str, name: &str) -> String {
+        let group = match kind {
+            "services" => "/api/v1",
+            "cronjobs" => "/apis/batch/v1",
+            _ => "/apis/apps/v1",
+        };
+        format!("{group}/namespaces/{}/{kind}/{name}", self.namespace)
+    }
+
+    async fn get(&self, kind: &str, name: &str) -> Option<Value> {
+        let request = http::Request::get(self.path(kind, name)).body(Vec::new()).unwrap();
+        self.client.request(request).await.ok()
+    }
+
+    async fn put_there(&self, kind: &str, object: &Value) {
+        send(&self.client, "POST", self.path(kind, "").trim_end_matches('/'), object).await;
+    }
+}
+
+async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Value {
+    let request = http::Request::builder().method(method).uri(path).header("Content-Type", "application/json");
+    client.request(request.body(body.to_string().into_bytes()).unwrap()).await.unwrap()
+}
+
+/// Must hold: create, no-op, one image, one shard less, foreign objects, a switch, an environment, the manager itself.
+async fn the_whole_life(client: Client) {
+    let world = World::new(client, "life").await;
+    let foreign = |name: &str, marks: Value| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "annotations": marks}, "spec": {
+            "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}},
+            "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
+    };
+    world.put_there("deployments", &foreign("by-hand", json!({}))).await;
+    let theirs = annotate(&foreign("theirs", json!({})), "https://else", None);
+    world.put_there("deployments", &theirs).await;
+
+    let per_account = |over: &str| runs("/stage.yml", ", cron: ''", &format!("{{strategy: per-aws-account{over}}}"));
+    let all = |over: &str, more: &[(&str, String)]| {
+        let mut all = vec![
+            ("terraform-resources", per_account(over)),
+            ("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")),
+        ];
+        all.extend(more.iter().map(|(name, text)| (*name, text.clone())));
+        data("life", &all)
+    };
+    let manager = ("integrations-manager", runs("/stage.yml", ", environmentAware: true", ""));
+    let times = ("at-times", runs("/stage.yml", ", cron: '*/5 * * * *', imageRef: x", ""));
+    let store = ("with-cache", runs("/stage.yml", ", cache: true", ""));
+    let prod = ("only-prod", runs("/prod.yml", "", ""));
+    let more = [manager, times, store, prod];
+
+    let made = world.run(desired(&all("", &more), Some("stage"))).await;
+    assert_eq!(
+        made,
+        [
+            "create cronjobs.batch/NS/qontract-reconcile-at-times",
+            "create deployments.apps/NS/qontract-reconcile-integrations-manager",
+            "create deployments.apps/NS/qontract-reconcile-one-0",
+            "create deployments.apps/NS/qontract-reconcile-one-1",
+            "create deployments.apps/NS/qontract-reconcile-terraform-resources-acc-1",
+            "create deployments.apps/NS/qontract-reconcile-terraform-resources-acc-2",
+            "create services/NS/qontract-reconcile",
+            "create statefulsets.apps/NS/qontract-reconcile-with-cache",
+        ]
+    );
+    let live = world.get("deployments", "qontract-reconcile-integrations-manager").await.unwrap();
+    assert_eq!(live["metadata"]["annotations"][annotations::CALLER], DEFAULT_UPSTREAM);
+    let env = live["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap();
+    assert!(env.iter().any(|one| one["name"] == "MANAGER_DRY_RUN"), "{env:?}");
+
+    assert_eq!(world.run(desired(&all("", &more), Some("stage"))).await, Vec::<String>::new());
+
+    let image = ", shardSpecOverrides: [{shard: {$ref: /aws/2.yml}, imageRef: superdangerous}]";
+    let touched = world.run(desired(&all(image, &more), Some("stage"))).await;
+    assert_eq!(touched, ["update deployments.apps/NS/qontract-reconcile-terraform-resources-acc-2"]);
+
+    let off = ", shardSpecOverrides: [{shard: {$ref: /aws/2.yml}, disabled: true}]";
+    let touched = world.run(desired(&all(off, &more), Some("stage"))).await;
+    assert_eq!(touched, ["update deployments.apps/NS/qontract-reconcile-terraform-resources-acc-2"]);
+    let stopped = world.get("deployments", "qontract-reconcile-terraform-resources-acc-2").await.unwrap();
+    assert_eq!(stopped["spec"]["replicas"], 0);
+
+    let fewer = data(
+        "life",
+        &[
+            ("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")),
+            more[0].clone(),
+            more[1].clone(),
+            more[2].clone(),
+        ],
+    );
+    let gone = world.run(desired(&fewer, Some("stage"))).await;
+    assert_eq!(
+        gone,
+        [
+            "delete deployments.apps/NS/qontract-reconcile-terraform-resources-acc-1",
+            "delete deployments.apps/NS/qontract-reconcile-terraform-resources-acc-2",
+        ]
+    );
+    for name in ["by-hand", "theirs"] {
+        assert!(world.get("deployments", name).await.is_some(), "{name} is not ours");
+    }
+    // All environments: only what is new there is made.
+    let made = world.run(desired(&all(off, &more), None)).await;
+    assert!(made.contains(&"create deployments.apps/NS-prod/qontract-reconcile-only-prod".to_string()), "{made:?}");
+}
+
+/// Objects as the original leaves them behind, and as somebody leaves them who deploys by hand.
+async fn what_was_there_before(client: Client) {
+    let world = World::new(client, "before").await;
+    let bundle =
+        data("before", &[("one", runs("/stage.yml", "", "")), ("two", runs("/stage.yml", ", cache: true", ""))]);
+    let wanted = desired(&bundle, None);
+    let target = wanted.targets.values().next().unwrap();
+    for object in target.objects() {
+        let mut body = wanted.marked(object);
+        body["metadata"]["annotations"][annotations::UPDATE] = "2020-01-01T00:00:00Z".into();
+        body["metadata"]["annotations"][annotations::LAST_APPLIED] = object.body.to_string().into();
+        world.put_there(&object.kind.plural, &body).await;
+    }
+    assert_eq!(world.run(wanted).await, Vec::<String>::new(), "the original's cluster is left as it is");
+
+    let by_hand = World::new(world.client.clone(), "by-hand").await;
+    let bundle = data("by-hand", &[("one", runs("/stage.yml", "", ""))]);
+    let wanted = desired(&bundle, None);
+    for object in wanted.targets.values().next().unwrap().objects() {
+        by_hand.put_there(&object.kind.plural, &object.body).await;
+    }
+    let before = by_hand.get("deployments", "qontract-reconcile-one").await.unwrap();
+    let adopted = by_hand.run(wanted.clone()).await;
+    assert_eq!(adopted, ["patch deployments.apps/NS/qontract-reconcile-one", "patch services/NS/qontract-reconcile"]);
+    let after = by_hand.get("deployments", "qontract-reconcile-one").await.unwrap();
+    assert_eq!(after["spec"], before["spec"]);
+    assert_eq!(by_hand.run(wanted).await, Vec::<String>::new());
+}
+
+/// A cluster that cannot be reached holds up itself alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unreachable_cluster_does_not_hold_up_the_others() {
+    let world = World::new(switchboard_cluster::Cluster::ephemeral().await.client(), "near").await;
+    let mut wanted = desired(&data("near", &[("one", runs("/stage.yml", "", ""))]), Some("stage"));
+    let far = wanted.targets.values().next().unwrap().clone();
+    wanted.targets.insert(("far".into(), "near".into()), far);
+    let shelf = Arc::new(Shelf::new(Guard::default(), false, false));
+    shelf.put(Arc::new(wanted));
+    let settings = HostSettings {
+        clusters: BTreeMap::from([(ClusterName::new("target"), world.client.clone())]),
+        topology: Topology::standalone(&ClusterName::new("elsewhere")),
+        global: GlobalLimits::default(),
+        journal: Journal::in_memory(Bounds::default()),
+        dry_run: false,
+    };
+    let operator = |cluster: &str| -> (Arc<dyn Operator>, Limits) {
+        (Arc::new(Reaching(Integrations::of(cluster, shelf.clone()).at_home())), Limits::none())
+    };
+    let (host, handle) = Host::new(settings, vec![operator("target"), operator("far")]);
+    let host = tokio::spawn(host.run());
+    let end = tokio::time::Instant::now() + PATIENCE;
+    while world.get("deployments", "qontract-reconcile-one").await.is_none() {
+        assert!(tokio::time::Instant::now() < end, "the cluster that can be reached is looked after");
+        tokio::task::yield_now().await;
+    }
+    let state = handle.state().await.unwrap();
+    let far = state.operators.iter().find(|one| one.name == "integrations@far").unwrap();
+    assert_eq!(far.word, switchboard_kernel::state::Word::Waiting, "{}", far.reason);
+    handle.stop().await;
+    host.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_cluster_holds_the_whole_life() {
+    the_whole_life(switchboard_cluster::Cluster::ephemeral().await.client()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_cluster_holds_what_was_there_before() {
+    what_was_there_before(switchboard_cluster::Cluster::ephemeral().await.client()).await;
+}
+
+#[cfg(feature = "real")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_cluster_holds_the_same() {
+    let real = switchboard_suite::real::Real::start().unwrap();
+    let client = switchboard_suite::process::client(&real.kubeconfig()).await.unwrap();
+    the_whole_life(client.clone()).await;
+    what_was_there_before(client).await;
+}
