@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Value, json};
 use switchboard_integrations::chart::Chart;
 use switchboard_integrations::desired::{Builder, Desired};
 use switchboard_integrations::lint::lint;
@@ -259,5 +260,140 @@ fn a_server_that_answers_nonsense_is_an_error_and_no_panic() {
             Ok(bundle) => assert_eq!(bundle.files().count(), 0, "{answer}"),
             Err(error) => assert!(error.to_string().starts_with("could not ask http://x/"), "{answer}: {error}"),
         }
+    }
+}
+
+/// A valid world of which any place can be replaced, removed or renamed.
+fn world() -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "/bad.yml",
+            json!({"$schema": "/app-sre/integration-1.yml", "name": "openshift-resources", "upstream": "u", "managed": [
+                {"namespace": {"$ref": "/bad-ns.yml"},
+                 "spec": {"resources": {"requests": {"cpu": "1", "memory": "1Mi"}, "limits": {"memory": "1Mi"}},
+                          "extraEnv": [{"name": "A", "value": "b"}, {"secretName": "s", "secretKey": "k"}],
+                          "logs": {"slack": true}, "cache": true, "storage": "1Gi", "extraArgs": "--x"},
+                 "sharding": {"strategy": "per-openshift-cluster", "shardSpecOverrides": [
+                    {"shard": {"$ref": "/cluster.yml"}, "imageRef": "x", "disabled": true,
+                     "subSharding": {"strategy": "static", "shards": 2}}]}},
+                {"namespace": {"$ref": "/lean.yml"},
+                 "spec": {"cron": "0 * * * *", "resources": {"requests": {"cpu": "1", "memory": "1"}, "limits": {"memory": "1"}}},
+                 "sharding": {"strategy": "static", "shardsFrom": {"schema": "/x-1.yml", "objectsPerShard": 2}}}]}),
+        ),
+        (
+            "/bad-ns.yml",
+            json!({"$schema": "/openshift/namespace-1.yml", "name": "bad", "cluster": {"$ref": "/cluster.yml"},
+                "environment": {"$ref": "/env.yml"}}),
+        ),
+        (
+            "/lean.yml",
+            json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "lean", "cluster": {"name": "d", "serverUrl": "u"},
+                "environment": {"name": "e", "parameters": {"A": "b"}}}),
+        ),
+        (
+            "/cluster.yml",
+            json!({"$schema": "/openshift/cluster-1.yml", "name": "one", "serverUrl": "u", "disable": {"integrations": ["x"]},
+                "automationToken": {"path": "p", "field": "f"}}),
+        ),
+        ("/env.yml", json!({"$schema": "/app-sre/environment-1.yml", "name": "e", "parameters": {"IMAGE_TAG": "x"}})),
+        ("/x.yml", json!({"$schema": "/x-1.yml", "name": "x"})),
+    ]
+}
+
+/// Numbers that look like chance and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+}
+
+fn odd(dice: &mut Dice) -> Value {
+    let odd = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(1e300),
+        json!(i64::MAX),
+        json!(""),
+        json!("a"),
+        json!("-"),
+        json!("/bad.yml"),
+        json!([]),
+        json!({}),
+        json!([[]]),
+        json!([null]),
+        json!({"$ref": "/bad.yml"}),
+        json!({"$ref": "/gone.yml"}),
+        json!({"$ref": 3}),
+        json!({"$ref": "/x.yml", "more": 1}),
+        json!([{"$ref": "/x.yml"}]),
+        json!("{{ .Values }}"),
+        json!("a\nb: c"),
+        json!("static"),
+        json!("per-object"),
+        json!("x".repeat(300)),
+        json!({"a": {"b": {"c": {"d": []}}}}),
+    ];
+    odd[dice.roll(odd.len())].clone()
+}
+
+/// Changes one place: the one at which `left` has run out.
+fn change(value: &mut Value, left: &mut usize, dice: &mut Dice) {
+    if *left == 0 {
+        *left = usize::MAX;
+        match (dice.roll(4), &mut *value) {
+            (0, Value::Object(map)) if !map.is_empty() => {
+                let key = map.keys().nth(dice.roll(map.len())).unwrap().clone();
+                let removed = map.remove(&key).unwrap();
+                if dice.roll(2) == 0 {
+                    map.insert(format!("{key}s"), removed);
+                }
+            }
+            (1, Value::Array(list)) if !list.is_empty() => list.push(list[0].clone()),
+            _ => *value = odd(dice),
+        }
+        return;
+    }
+    *left -= 1;
+    let below: Vec<&mut Value> = match value {
+        Value::Array(list) => list.iter_mut().collect(),
+        Value::Object(map) => map.values_mut().collect(),
+        _ => Vec::new(),
+    };
+    for one in below {
+        if *left != usize::MAX {
+            change(one, left, dice);
+        }
+    }
+}
+
+/// Whatever stands anywhere in other files: an end, no panic, and what does not depend on it is there.
+#[test]
+fn whatever_stands_anywhere_the_good_part_works() {
+    let mut dice = Dice(0x5eed);
+    let mut builder = Builder::new(Chart::own(), Settings::default());
+    let mut compat = Settings::default();
+    compat.scope.compat = true;
+    let mut compat = Builder::new(Chart::own(), compat);
+    let good = good("good");
+    for round in 0..150 {
+        let mut files = world();
+        for _ in 0..=dice.roll(3) {
+            let (at, mut place) = (dice.roll(files.len()), dice.roll(40));
+            change(&mut files[at].1, &mut place, &mut dice);
+        }
+        let texts: Vec<(&str, String)> = files.iter().map(|(path, value)| (*path, value.to_string())).collect();
+        let texts = texts.iter().map(|(path, text)| (*path, text.as_str()));
+        let bundle = Bundle::of_texts(texts.chain([("/ns.yml", NAMESPACE), ("/good.yml", good.as_str())]));
+        let desired = builder.build(&bundle);
+        assert!(names(&desired).contains(&"qontract-reconcile-good".to_string()), "{round}: {files:?}");
+        lint(&bundle, &Meta::default());
+        compat.build(&bundle);
     }
 }
