@@ -60,7 +60,10 @@ type Names<'a> = &'a [(&'a str, &'a str)];
 /// Looks at one integration file.
 pub fn integration(file: &Field<'_>, found: &mut Found) {
     known(file, INTEGRATION, RENAMED_OF_FILE, found);
-    for name in NEEDED {
+    // A server is asked for what a run needs; what is for people alone does not come from there.
+    let lines = file.literal("$schema").ok().flatten().is_some_and(|schema| schema.problem("").line.is_some());
+    let whole = lines || file.value().get("$file_sha256sum").is_some();
+    for name in NEEDED.iter().filter(|_| whole) {
         if file.value().get(*name).is_none_or(Value::is_null) {
             found.warn(Rule::MissingField, file.problem(format!("has no `{name}`, which app-interface asks for")));
         }

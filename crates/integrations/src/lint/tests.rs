@@ -253,6 +253,16 @@ fn names_that_no_object_can_have_are_errors() {
 }
 
 #[test]
+fn fields_that_app_interface_asks_for_are_missed() {
+    let told = told(&Bundle::of_texts([(
+        "/a.yml",
+        "{$schema: /app-sre/integration-1.yml, name: x, labels: {}, schemas: []}",
+    )]));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("has no `description`, which app-interface asks for (missing-field)"), "{told:?}");
+}
+
+#[test]
 fn findings_are_bounded() {
     let many: String = (0..MAX_FINDINGS + 10).map(|n| format!("unknown{n}: 1\n")).collect();
     let text =
