@@ -1,6 +1,6 @@
 //! What a run left behind, and whether that is what the undisturbed run left.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -19,6 +19,8 @@ struct Count {
 #[derive(Default)]
 pub struct Written {
     counts: BTreeMap<Key, Count>,
+    /// How often each Kubernetes Event was told, by what it tells: its name is chance.
+    told: BTreeMap<String, u32>,
     /// The uids seen, with the object that had them.
     uids: HashMap<String, Key>,
 }
@@ -36,6 +38,12 @@ pub struct Ended {
 impl Written {
     pub fn take(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
+            if change.key.resource() == "events" {
+                if change.before.is_none() {
+                    *self.told.entry(told(&value(change.object()))).or_default() += 1;
+                }
+                continue;
+            }
             let count = self.counts.entry(change.key.clone()).or_default();
             count.created += u32::from(change.before.is_none());
             count.deleted += u32::from(change.after.is_none());
@@ -84,8 +92,22 @@ impl Ended {
                 }
             }
         }
-        None
+        // Changes that are seen as one are told as one, so fewer may be; none at all may not.
+        let all: BTreeSet<&String> = undisturbed.written.told.keys().chain(self.written.told.keys()).collect();
+        all.into_iter().find_map(|what| {
+            let count = |ended: &Ended| ended.written.told.get(what).copied().unwrap_or_default();
+            let (found, wanted) = (count(self), count(undisturbed));
+            let wrong = found > wanted || (found == 0 && wanted > 0);
+            wrong.then(|| format!("{what} was told {found} times, undisturbed {wanted}"))
+        })
     }
+}
+
+/// `PlugCoupled of Plug shop/web`.
+fn told(event: &Value) -> String {
+    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let about = ["kind", "namespace", "name"].map(|field| text(&format!("/involvedObject/{field}")));
+    format!("{} of {} {}/{}", text("/reason"), about[0], about[1], about[2])
 }
 
 /// `configmaps/shop/web`.

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// What stands for a time.
@@ -15,8 +17,22 @@ pub fn masked(mut object: Value, uids: &HashMap<String, String>) -> Value {
             metadata.remove(name);
         }
     }
+    open_secret(&mut object);
     walk(&mut object, uids);
     object
+}
+
+/// What a Secret holds may hold uids and times as well: JSON is looked into.
+fn open_secret(object: &mut Value) {
+    if object["kind"] != "Secret" {
+        return;
+    }
+    for value in object["data"].as_object_mut().into_iter().flat_map(|data| data.values_mut()) {
+        let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+        if let Some(json) = bytes.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) {
+            *value = json;
+        }
+    }
 }
 
 fn walk(value: &mut Value, uids: &HashMap<String, String>) {
@@ -89,6 +105,16 @@ mod tests {
         let expected = json!({"metadata": {"uid": "<uid of a>", "name": "a", "creationTimestamp": "<time>"},
             "data": {"owner": "<uid of a>", "at": "<time>", "day": "2026-01-01"}, "status": {}});
         assert_eq!(masked(object, &uids), expected);
+    }
+
+    #[test]
+    fn json_in_a_secret_is_looked_into() {
+        let uids = HashMap::from([("u-1".to_string(), "<uid of a>".to_string())]);
+        let inside = STANDARD.encode(r#"{"owner": "u-1", "n": 1}"#);
+        let secret = json!({"kind": "Secret", "metadata": {"name": "s"}, "data": {"a": inside, "b": "aHVudGVyMg=="}});
+        let wanted = json!({"owner": "<uid of a>", "n": 1});
+        let masked = masked(secret, &uids);
+        assert_eq!((&masked["data"]["a"], &masked["data"]["b"]), (&wanted, &json!("aHVudGVyMg==")));
     }
 
     #[test]

@@ -37,6 +37,11 @@ pub struct Probe {
 impl Probe {
     /// Of an operator; `factory` makes one without memory, as a new process does.
     pub fn of(factory: impl Fn() -> Arc<dyn Operator> + Send + Sync + 'static) -> Self {
+        Self::of_all(move || vec![factory()])
+    }
+
+    /// Of operators that work together in one process.
+    pub fn of_all(factory: impl Fn() -> Vec<Arc<dyn Operator>> + Send + Sync + 'static) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
         Self {
             factory: Box::new(factory),
@@ -119,7 +124,8 @@ impl Probe {
     }
 
     fn probe(&self) -> Report {
-        let operator = (self.factory)().name().to_string();
+        let names: Vec<String> = (self.factory)().iter().map(|operator| operator.name().to_string()).collect();
+        let operator = names.join(" and ");
         let mut report = Report { operator, runs: 1, writes: 0, events: 0, failures: Vec::new() };
         let first = runtime().block_on(async {
             let beginning = World::beginning(&self.case).await.map_err(|trouble| trouble.to_string())?;

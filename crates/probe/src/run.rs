@@ -38,8 +38,8 @@ const ROUND: Duration = RESYNC;
 /// How long a round may go on: what it wakes may wake more.
 const ROUND_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Makes an operator without memory, as a new process does.
-pub type Factory = dyn Fn() -> Arc<dyn Operator> + Send + Sync;
+/// Makes the operators of a process without memory, as a new process does.
+pub type Factory = dyn Fn() -> Vec<Arc<dyn Operator>> + Send + Sync;
 
 /// What every run of a case shares.
 pub struct Stage<'a> {
@@ -94,7 +94,7 @@ fn core(now: Moment, next: DecisionId, factory: &Factory) -> Core {
     let limits =
         Limits { backoff_first: BACKOFF_FIRST, backoff_max: BACKOFF_MAX, resync: Some(RESYNC), ..Limits::none() };
     let mut core = Core::new(now, 1, Topology::standalone(&world::name()), global, next);
-    core.add(now, factory(), limits);
+    factory().into_iter().for_each(|operator| core.add(now, operator, limits.clone()));
     core
 }
 

@@ -63,7 +63,7 @@ impl Made {
 pub struct Pending {
     /// Which.
     pub event: Event,
-    /// Its number in the life of the plug.
+    /// When it began, in milliseconds: what tells it apart from others of its kind.
     pub number: u64,
     /// When it began, as RFC 3339: what is told of it has this time, however often it is told.
     pub at: String,
@@ -95,8 +95,6 @@ pub struct Record {
     pub plug: Identity,
     /// When it was first seen, as RFC 3339: the time that templates know.
     pub since: String,
-    /// The last event's number.
-    pub events: u64,
     /// `created` was told.
     pub created: bool,
     /// The socket it is coupled to, or about to be.
@@ -155,12 +153,11 @@ impl Record {
         self.coupled || begun || !self.inventory.plug.is_empty() || !self.inventory.socket.is_empty()
     }
 
-    /// Begins an event.
-    pub fn begin(&mut self, event: Event, now: &str, content: String) {
-        self.events += 1;
+    /// Begins an event, at a time and its milliseconds.
+    pub fn begin(&mut self, event: Event, now: &str, number: u64, content: String) {
         self.pending = Some(Pending {
             event,
-            number: self.events,
+            number,
             at: now.to_string(),
             done: BTreeSet::new(),
             replaced: BTreeMap::new(),

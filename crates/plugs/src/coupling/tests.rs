@@ -20,7 +20,7 @@ fn record() -> Record {
     });
     record.hidden.plug = vec!["key".into()];
     record.coupled = true;
-    record.begin(Event::Updated, "2026-01-01T00:00:01Z", "c".into());
+    record.begin(Event::Updated, "2026-01-01T00:00:01Z", 7, "c".into());
     record
 }
 

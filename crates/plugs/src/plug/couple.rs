@@ -195,11 +195,11 @@ impl Work<'_> {
             self.record.content = std::mem::take(&mut pending.content);
             self.record.pending = None;
         }
-        let now = self.now.clone();
+        let (now, number) = (self.now.clone(), self.number());
         if !self.record.coupled {
-            self.record.begin(Event::Coupled, &now, made.content.clone());
+            self.record.begin(Event::Coupled, &now, number, made.content.clone());
         } else if self.record.content != made.content {
-            self.record.begin(Event::Updated, &now, made.content.clone());
+            self.record.begin(Event::Updated, &now, number, made.content.clone());
         }
     }
 

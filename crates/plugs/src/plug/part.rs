@@ -18,8 +18,8 @@ impl Work<'_> {
     pub fn part(&mut self) -> Result<(), Halt> {
         self.count_refusals();
         if self.record.pending.as_ref().is_none_or(|pending| pending.event != Event::Decoupled) {
-            let now = self.now.clone();
-            self.record.begin(Event::Decoupled, &now, String::new());
+            let (now, number) = (self.now.clone(), self.number());
+            self.record.begin(Event::Decoupled, &now, number, String::new());
         }
         self.save();
         let number = self.record.pending.as_ref().map_or(0, |pending| pending.number);

@@ -217,6 +217,11 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// What tells an event that begins now apart from others of its kind.
+    pub fn number(&self) -> u64 {
+        u64::try_from(self.view.now().as_millisecond()).unwrap_or_default()
+    }
+
     /// Tells an event as a Kubernetes Event.
     pub fn tell(&mut self, who: Who, about: &Identity, event: Event, number: u64) {
         let at = self.record.pending.as_ref().map_or_else(|| self.record.since.clone(), |pending| pending.at.clone());

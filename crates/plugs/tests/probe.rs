@@ -1,0 +1,128 @@
+//! The operators bear every fault: no ghost, no orphan, no event skipped or repeated.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use switchboard_kernel::operator::Operator;
+use switchboard_plugs::crds::crds;
+use switchboard_plugs::plug::{Options, Plugs};
+use switchboard_plugs::socket::Sockets;
+use switchboard_probe::{Probe, Step, schedule};
+
+fn operators() -> Vec<Arc<dyn Operator>> {
+    vec![Plugs::operator(Options::default()), Arc::new(Sockets::new(Options::default()))]
+}
+
+fn object(kind: &str, namespace: &str, name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "integration.rock8s.com/v1beta1", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec})
+}
+
+fn map(name: &str, data: Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+}
+
+fn socket(name: &str, hello: &str) -> Value {
+    object(
+        "Socket",
+        "data",
+        name,
+        json!({
+            "config": {"hello": hello},
+            "resources": [{"template": map("of-{% .plug.metadata.name %}", json!({"howdy": "{% .plugConfig.howdy %}"}))}],
+            "resultResources": [{"template": map("after-{% .plug.metadata.name %}", json!({"r": "{% .plugResult.r %}"}))}],
+        }),
+    )
+}
+
+fn plug(name: &str, socket: &str) -> Value {
+    object(
+        "Plug",
+        "shop",
+        name,
+        json!({
+            "socket": {"name": socket, "namespace": "data"}, "config": {"howdy": "texas"}, "result": {"r": "1"},
+            "resources": [
+                {"template": map("hello-{% .plug.metadata.name %}", json!({"hello": "{% .socketConfig.hello %}"}))},
+                {"when": ["created"], "template": map("born-{% .plug.metadata.name %}", json!({}))},
+                {"when": ["decoupled"], "template": map("last-{% .plug.metadata.name %}", json!({"hello": "{% .socketConfig.hello %}"}))},
+            ],
+        }),
+    )
+}
+
+/// The kinds, and accounts that may do everything with ConfigMaps.
+fn ground() -> Vec<Value> {
+    let mut all = crds();
+    for namespace in ["shop", "data"] {
+        let meta = json!({"name": "all", "namespace": namespace});
+        all.push(json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": meta,
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]}));
+        all.push(json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": meta,
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "all"},
+            "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": namespace}]}));
+    }
+    all
+}
+
+fn probe(given: Vec<Value>, script: Vec<Step>) -> Probe {
+    Probe::of_all(operators).given(ground().into_iter().chain(given)).script(script)
+}
+
+/// How many faults of a schedule are tried, spread over all of it; all with the variable `SWITCHBOARD_PROBE_ALL`.
+const SAMPLE: usize = 60;
+
+/// An undisturbed run, then faults of the schedule that follows from it.
+fn borne(probe: impl Fn() -> Probe) {
+    let undisturbed = probe().only([]).run();
+    undisturbed.assert_ok();
+    let all = schedule(undisturbed.writes, undisturbed.events);
+    let step = match std::env::var_os("SWITCHBOARD_PROBE_ALL") {
+        Some(_) => 1,
+        None => (all.len() / SAMPLE).max(1),
+    };
+    let report = probe().only(all.into_iter().step_by(step)).run();
+    println!("{} runs, {} writes, {} events", report.runs, report.writes, report.events);
+    report.assert_ok();
+}
+
+#[test]
+fn couple_update_and_decouple() {
+    borne(|| {
+        let script = vec![
+            Step::apply(plug("web", "db")),
+            Step::patch(object("Socket", "data", "db", json!({"config": {"hello": "mars"}}))),
+            Step::delete(object("Plug", "shop", "web", json!({}))),
+        ];
+        probe(vec![socket("db", "world")], script)
+    });
+}
+
+#[test]
+fn another_socket() {
+    borne(|| {
+        let script = vec![Step::patch(object("Plug", "shop", "web", json!({"socket": {"name": "other"}})))];
+        probe(vec![socket("db", "world"), socket("other", "there"), plug("web", "db")], script)
+    });
+}
+
+#[test]
+fn a_socket_goes_with_its_plugs_coupled() {
+    borne(|| {
+        let plugs = ["one", "two"].map(|name| plug(name, "db"));
+        let script = vec![Step::delete(object("Socket", "data", "db", json!({})))];
+        probe([vec![socket("db", "world")], plugs.to_vec()].concat(), script)
+    });
+}
+
+#[test]
+fn a_socket_goes_with_thirty_plugs_coupled_while_the_process_dies() {
+    let bare = |name: String| object("Plug", "shop", &name, json!({"socket": {"name": "db", "namespace": "data"}}));
+    let plugs: Vec<Value> = (0..30).map(|number| bare(format!("p{number}"))).collect();
+    let script = vec![Step::delete(object("Socket", "data", "db", json!({})))];
+    let given = [vec![object("Socket", "data", "db", json!({}))], plugs].concat();
+    let faults = (150..450).step_by(60).map(|at| format!("crash-at-write:{at}").parse().unwrap());
+    let report = probe(given, script).only(faults).run();
+    assert!(report.writes > 300, "{} writes", report.writes);
+    report.assert_ok();
+}
