@@ -13,6 +13,7 @@
 //! - An event whose steps were all taken is not told again, whatever restarts. // test: guarantees_a_restart_tells_nothing
 //! - Nothing is made that the record does not know of before. // test: guarantees_what_is_made_was_recorded
 
+mod binding;
 mod couple;
 mod deletion;
 mod halt;

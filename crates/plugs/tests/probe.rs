@@ -8,7 +8,7 @@ use switchboard_kernel::operator::Operator;
 use switchboard_plugs::crds::crds;
 use switchboard_plugs::plug::{Options, Plugs};
 use switchboard_plugs::socket::Sockets;
-use switchboard_probe::{Probe, Step, schedule};
+use switchboard_probe::{Class, Probe, Step, schedule};
 
 fn operators() -> Vec<Arc<dyn Operator>> {
     vec![Plugs::operator(Options::default()), Arc::new(Sockets::new(Options::default()))]
@@ -35,7 +35,16 @@ fn socket(name: &str, hello: &str) -> Value {
     )
 }
 
+/// What is made at the parting tells of it, and of what was seen until then.
 fn plug(name: &str, socket: &str) -> Value {
+    let mut plug = quiet_plug(name, socket);
+    let last = map("last-{% .plug.metadata.name %}", json!({"hello": "{% .socketConfig.hello %}"}));
+    plug["spec"]["resources"].as_array_mut().unwrap().push(json!({"when": ["decoupled"], "template": last}));
+    plug
+}
+
+/// Leaves nothing behind.
+fn quiet_plug(name: &str, socket: &str) -> Value {
     object(
         "Plug",
         "shop",
@@ -45,7 +54,6 @@ fn plug(name: &str, socket: &str) -> Value {
             "resources": [
                 {"template": map("hello-{% .plug.metadata.name %}", json!({"hello": "{% .socketConfig.hello %}"}))},
                 {"when": ["created"], "template": map("born-{% .plug.metadata.name %}", json!({}))},
-                {"when": ["decoupled"], "template": map("last-{% .plug.metadata.name %}", json!({"hello": "{% .socketConfig.hello %}"}))},
             ],
         }),
     )
@@ -70,25 +78,31 @@ fn probe(given: Vec<Value>, script: Vec<Step>) -> Probe {
 }
 
 /// How many faults of a schedule are tried, spread over all of it; all with the variable `SWITCHBOARD_PROBE_ALL`.
-const SAMPLE: usize = 60;
+const SAMPLE: usize = 30;
 
-/// An undisturbed run, then faults of the schedule that follows from it.
-fn borne(probe: impl Fn() -> Probe) {
-    let undisturbed = probe().only([]).run();
-    undisturbed.assert_ok();
-    let all = schedule(undisturbed.writes, undisturbed.events);
-    let step = match std::env::var_os("SWITCHBOARD_PROBE_ALL") {
-        Some(_) => 1,
-        None => (all.len() / SAMPLE).max(1),
-    };
-    let report = probe().only(all.into_iter().step_by(step)).run();
-    println!("{} runs, {} writes, {} events", report.runs, report.writes, report.events);
-    report.assert_ok();
+/// An undisturbed run, then faults of the schedule that follows from it. Who does not see every state leaves other traces of
+/// the way, so those faults are tried with plugs that leave none.
+fn borne(probe: impl Fn(fn(&str, &str) -> Value) -> Probe) {
+    let blind = [Class::Stale, Class::Missed, Class::Merged];
+    let kinds: [(fn(&str, &str) -> Value, bool); 2] = [(plug, false), (quiet_plug, true)];
+    for (plug, is_blind) in kinds {
+        let undisturbed = probe(plug).only([]).run();
+        undisturbed.assert_ok();
+        let mut all = schedule(undisturbed.writes, undisturbed.events);
+        all.retain(|fault| blind.iter().any(|class| fault.is(*class)) == is_blind);
+        let step = match std::env::var_os("SWITCHBOARD_PROBE_ALL") {
+            Some(_) => 1,
+            None => (all.len() / SAMPLE).max(1),
+        };
+        let report = probe(plug).only(all.into_iter().step_by(step)).run();
+        println!("{} runs, {} writes, {} events", report.runs, report.writes, report.events);
+        report.assert_ok();
+    }
 }
 
 #[test]
 fn couple_update_and_decouple() {
-    borne(|| {
+    borne(|plug| {
         let script = vec![
             Step::apply(plug("web", "db")),
             Step::patch(object("Socket", "data", "db", json!({"config": {"hello": "mars"}}))),
@@ -100,7 +114,7 @@ fn couple_update_and_decouple() {
 
 #[test]
 fn another_socket() {
-    borne(|| {
+    borne(|plug| {
         let script = vec![Step::patch(object("Plug", "shop", "web", json!({"socket": {"name": "other"}})))];
         probe(vec![socket("db", "world"), socket("other", "there"), plug("web", "db")], script)
     });
@@ -108,7 +122,7 @@ fn another_socket() {
 
 #[test]
 fn a_socket_goes_with_its_plugs_coupled() {
-    borne(|| {
+    borne(|plug| {
         let plugs = ["one", "two"].map(|name| plug(name, "db"));
         let script = vec![Step::delete(object("Socket", "data", "db", json!({})))];
         probe([vec![socket("db", "world")], plugs.to_vec()].concat(), script)

@@ -165,6 +165,12 @@ impl Record {
         });
     }
 
+    /// The name of the Secret with the results, where one of them is not to be shown.
+    pub fn binding(&self) -> Option<String> {
+        let hides = !self.hidden.plug.is_empty() || !self.hidden.socket.is_empty();
+        (self.coupled && self.result.is_some() && hides).then(|| format!("{}-binding", self.plug.name))
+    }
+
     /// Nothing binds it to a socket any more.
     pub fn release(&mut self) {
         (self.socket, self.coupled, self.pending, self.result, self.snapshot) = (None, false, None, None, None);

@@ -178,7 +178,8 @@ impl Work<'_> {
             }
         }
         self.record.hidden = hidden(reading, made.pair, &values)?;
-        self.finish(&made, &after, values)
+        self.finish(&made, &after, values)?;
+        self.bind()
     }
 
     fn begin_what_is_due(&mut self, made: &Assembly<'_>) {

@@ -22,6 +22,7 @@ impl Work<'_> {
             self.record.begin(Event::Decoupled, &now, number, String::new());
         }
         self.save();
+        self.unbind()?;
         let number = self.record.pending.as_ref().map_or(0, |pending| pending.number);
         for who in Who::BOTH {
             self.last_objects(who)?;

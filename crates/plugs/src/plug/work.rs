@@ -246,6 +246,7 @@ impl<'a> Work<'a> {
 
     pub fn show(&mut self, stand: &Stand) {
         let Some(object) = self.object.clone() else { return };
+        self.shown.binding = self.record.binding();
         let status = shown(stand, &self.record, &self.meta, &self.shown, &object["status"], &self.now);
         push_status(&mut self.plan, object, status);
     }

@@ -515,6 +515,12 @@ async fn secret_results_are_not_shown() {
     let plug = stage.plug_shows("web", "CouplingSucceeded").await;
     let wanted = json!({"open": "yes", "key": "<hidden>", "pw": "<hidden>"});
     assert_eq!(plug["status"]["coupledResult"]["socket"], wanted);
+    assert_eq!(plug["status"]["binding"]["name"], "web-binding");
+    let binding = stage.get("/api/v1/namespaces/shop/secrets/web-binding").await.unwrap();
+    assert_eq!(binding["data"], json!({"open": "eWVz", "key": "aw==", "pw": "YWJj"}));
+    stage.delete(SOCKET).await;
+    stage.gone(SOCKET).await;
+    stage.gone("/api/v1/namespaces/shop/secrets/web-binding").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
