@@ -80,12 +80,14 @@ fn probe(given: Vec<Value>, script: Vec<Step>) -> Probe {
 /// How many faults of a schedule are tried, spread over all of it; all with the variable `SWITCHBOARD_PROBE_ALL`.
 const SAMPLE: usize = 30;
 
+/// A plug of a name, at a socket.
+type Named = fn(&str, &str) -> Value;
+
 /// An undisturbed run, then faults of the schedule that follows from it. Who does not see every state leaves other traces of
 /// the way, so those faults are tried with plugs that leave none.
-fn borne(probe: impl Fn(fn(&str, &str) -> Value) -> Probe) {
+fn borne(probe: impl Fn(Named) -> Probe) {
     let blind = [Class::Stale, Class::Missed, Class::Merged];
-    let kinds: [(fn(&str, &str) -> Value, bool); 2] = [(plug, false), (quiet_plug, true)];
-    for (plug, is_blind) in kinds {
+    for (plug, is_blind) in [(plug as Named, false), (quiet_plug, true)] {
         let undisturbed = probe(plug).only([]).run();
         undisturbed.assert_ok();
         let mut all = schedule(undisturbed.writes, undisturbed.events);

@@ -225,7 +225,8 @@ impl<'a> Work<'a> {
     /// Tells an event as a Kubernetes Event.
     pub fn tell(&mut self, who: Who, about: &Identity, event: Event, number: u64) {
         let at = self.record.pending.as_ref().map_or_else(|| self.record.since.clone(), |pending| pending.at.clone());
-        let what = format!("{} {number}", self.record.plug.uid);
+        let socket = self.record.socket.as_ref().map_or("", |socket| socket.uid.as_str());
+        let what = format!("{} {number} {socket}", self.record.plug.uid);
         self.plan.push(notice(who, about, Notice::Came(event), &what, &at));
     }
 
