@@ -134,6 +134,11 @@ impl Scheduler {
         }
     }
 
+    /// Whether somebody paused it.
+    pub fn is_paused(&self, name: &OperatorName) -> bool {
+        self.operators.get(name).is_some_and(|line| line.paused)
+    }
+
     /// There is a reason for a unit to run. While it runs this is remembered, and it runs again after.
     /// Units of operators that are not set are nobody's, and ignored.
     pub fn wake(&mut self, now: Moment, unit: &UnitId, cause: Cause) {

@@ -19,6 +19,7 @@ use switchboard_kernel::moment::Moment;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::Topology;
 use switchboard_kernel::resource::TableKey;
+use switchboard_kernel::state::Word;
 
 use crate::case::{Case, Step};
 use crate::ended::{Ended, Written, shown};
@@ -60,6 +61,12 @@ pub enum Stuck {
         /// What was done before.
         after: String,
     },
+    /// There is nothing to disturb.
+    #[error("does nothing but fail: {why}")]
+    Useless {
+        /// What it says.
+        why: String,
+    },
     /// Something was written though nothing changed.
     #[error("writes though nothing changed, in round {round} after the end: {what}")]
     Unquiet {
@@ -86,6 +93,12 @@ pub async fn run(stage: &Stage<'_>, fault: &Fault) -> Result<Ended, Stuck> {
     driver.writer.calm_down();
     let (writes, events) = (driver.writer.sent(), driver.feed.events());
     driver.stay_quiet().await?;
+    if writes == 0 {
+        let state = driver.core.state(driver.now());
+        if let Some(failing) = state.operators.into_iter().find(|operator| operator.word == Word::Failing) {
+            return Err(Stuck::Useless { why: failing.reason });
+        }
+    }
     Ok(driver.written.end(driver.world.store, writes, events))
 }
 

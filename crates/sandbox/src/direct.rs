@@ -15,6 +15,9 @@ use crate::wire;
 
 pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
     let began = Instant::now();
+    // The program stands elsewhere.
+    let folder = &std::path::absolute(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
+    let input = job.input.as_ref().map(|input| std::path::absolute(input).unwrap_or_else(|_| input.clone()));
     let output = make(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
     let Output::Folder(work) = &output else { unreachable!("it was made as a folder") };
     let kubeconfig = work.join("kubeconfig");
@@ -24,7 +27,7 @@ pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
     let inside = [
         (OUTPUT, output.path()),
         (SCRATCH, work.join("tmp")),
-        (INPUT, job.input.clone().unwrap_or_default()),
+        (INPUT, input.unwrap_or_default()),
         (KUBECONFIG, kubeconfig),
     ];
     let outside = |text: &str| {

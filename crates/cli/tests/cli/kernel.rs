@@ -239,7 +239,7 @@ async fn why_not_cooling_down() {
     board.words().await;
     let expected = "\
 greeter is Waiting: 1 of 1 unit wait
-greeter default/ada: cooling down: its operator just ran; runs in SPAN (TIME)
+greeter default/ada: cooling down: it just ran; runs in SPAN (TIME)
   stands   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
   woken by configmaps/default/greeting changed (revision N)
   last     decision N

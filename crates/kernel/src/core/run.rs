@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Core;
 use super::caught::decide_caught;
 use super::echo::Echo;
-use super::secrecy::without_secrets;
+use super::secrecy::{without_echoes, without_secrets};
 use crate::applier::Carried;
 use crate::arbiter::Judging;
 use crate::cache::Snapshot;
@@ -223,11 +223,12 @@ impl Core {
         now: Moment,
         unit: &UnitId,
         id: DecisionId,
-        carried: Vec<Carried>,
+        mut carried: Vec<Carried>,
         write_us: u64,
     ) -> Option<Closed> {
         let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
         let pending = running.answered.take()?;
+        without_echoes(&mut carried, &pending.reads, &*running.picture);
         let findings = self.note_writes(now, unit, &pending.reads, &carried);
         self.settle_account(unit, pending.granted, &carried);
         let (mut writes, carried) = split(carried);

@@ -1,7 +1,9 @@
-//! No value of a Secret in what an operator says.
+//! No value of a Secret in what an operator says, nor in what an API server says of its writes.
 
+use crate::applier::Carried;
+use crate::decision::WriteResult;
 use crate::operator::Stop;
-use crate::plan::{Plan, Standing};
+use crate::plan::{Act, Plan, Standing};
 use crate::redact::Secrets;
 use crate::resource::{ObjectKey, TableKey};
 use crate::view::{Picture, Reads};
@@ -24,6 +26,26 @@ pub(super) fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: 
         }
         Err(Stop::Failed(message)) => Err(Stop::Failed(secrets.scrub(&message))),
         parked => parked,
+    }
+}
+
+/// An API server that refuses a write repeats the value it does not like, wherever the operator had it from.
+pub(super) fn without_echoes(carried: &mut [Carried], reads: &Reads, picture: &dyn Picture) {
+    if !carried.iter().any(|one| matches!(one.write.result, WriteResult::Failed { .. })) {
+        return;
+    }
+    let mut secrets = secrets_read(reads, picture);
+    for one in carried.iter() {
+        if let Act::Create(body) | Act::Update(body) | Act::Apply { body, .. } | Act::Patch { body, .. } =
+            &one.write.mutation.act
+        {
+            secrets.learn_kind(&one.write.mutation.resource.kind, body);
+        }
+    }
+    for one in carried {
+        if let WriteResult::Failed { message } = &mut one.write.result {
+            *message = secrets.scrub(message);
+        }
     }
 }
 

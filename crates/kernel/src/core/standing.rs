@@ -15,6 +15,9 @@ use crate::state::{Finding, MAX_UNITS_SHOWN, OperatorState, State, TableState, U
 /// After how many runs in a row that wanted more writes than allowed a unit is said to flood.
 const FLOOD_RUNS: u32 = 3;
 
+/// What is said of an operator that does not run because somebody wants it so.
+const PAUSED: &str = "paused by somebody; `switchboard resume` lets it go on";
+
 /// Where the units of each operator stand.
 #[derive(Default)]
 pub(super) struct Standings(BTreeMap<OperatorName, BTreeMap<Unit, Stand>>);
@@ -221,6 +224,11 @@ impl Core {
                 (Word::Waiting, format!("{} of cluster {} cannot be watched: {why}", table.resource, table.cluster))
             }
             None => (word, reason),
+        };
+        let (word, reason) = match (self.scheduler.is_paused(name), word, reason.is_empty()) {
+            (true, Word::Ready | Word::Working, _) | (true, _, true) => (Word::Waiting, PAUSED.to_string()),
+            (true, _, false) => (word, format!("{PAUSED}; {reason}")),
+            (false, ..) => (word, reason),
         };
         units.retain(|unit| unit.word != Word::Ready || unit.wait != Wait::NothingChanged);
         let units_waiting = units.len();

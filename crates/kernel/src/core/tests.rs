@@ -243,6 +243,48 @@ fn what_was_refused_is_told_to_the_next_run_and_recorded() {
 }
 
 #[test]
+fn a_refusal_that_repeats_a_secret_is_masked_wherever_it_is_shown() {
+    let label = |_: &Unit, view: &View| {
+        let Some(secret) = view.get(&SECRETS, "shop", "db")? else { return Ok(Plan::nothing()) };
+        assert!(secret.value()["data"].is_object());
+        let mut plan = Plan::nothing();
+        plan.push(Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
+        Ok(plan)
+    };
+    let mut core = kernel([puppet("a", label)], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    over(decide(&mut core, 0, &run));
+    core.poll(Moment(0));
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {
+        "name": "db", "namespace": "shop", "uid": "1", "resourceVersion": "5"}, "data": {"password": "aHVudGVyMiEhIQ=="}});
+    sync(&mut core, 0, &SECRETS, &[secret]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
+    let refused = |mut write: crate::decision::Write| {
+        write.result = WriteResult::Failed { message: "Invalid value: \"hunter2!!!\"".to_string() };
+        Carried { write, before: None, after: None }
+    };
+    let carried = writes.into_iter().map(refused).collect();
+    let closed = core.carried(Moment(2), &run.unit, run.id, carried, 9).unwrap();
+    assert!(!format!("{:?}", closed.decision).contains("hunter2"), "{:?}", closed.decision);
+    let reason = core.state(Moment(2)).operators[0].reason.clone();
+    assert!(reason.contains("Invalid value: \"<hidden>\""), "{reason}");
+}
+
+#[test]
+fn a_paused_operator_is_shown_to_be_paused() {
+    let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
+    let run = first_run(&mut core);
+    over(decide(&mut core, 1, &run));
+    core.pause(&OperatorName::new("a"), true);
+    let state = core.state(Moment(2));
+    assert_eq!(state.operators[0].word, Word::Waiting);
+    assert!(state.operators[0].reason.starts_with("paused by somebody"), "{}", state.operators[0].reason);
+    core.pause(&OperatorName::new("a"), false);
+    assert_eq!(core.state(Moment(3)).operators[0].word, Word::Ready);
+}
+
+#[test]
 fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);

@@ -114,7 +114,7 @@ fn wait(wait: &Wait, now: Moment) -> String {
         Wait::NothingChanged => "nothing it read has changed".to_string(),
         Wait::Running { since } => format!("runs since {}", until(since)),
         Wait::Debounced { until: at } => format!("debounced: collects changes, runs {}", until(at)),
-        Wait::CoolingDown { until: at } => format!("cooling down: its operator just ran; runs {}", until(at)),
+        Wait::CoolingDown { until: at } => format!("cooling down: it just ran; runs {}", until(at)),
         Wait::OutOfBudget { until: at } => format!("out of budget: its operator may write again {}", until(at)),
         Wait::BackingOff { until: at, failures } => {
             format!("backing off after {}: runs {}", words::count(*failures as usize, "failure"), until(at))

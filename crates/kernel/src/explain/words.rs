@@ -59,7 +59,10 @@ pub(super) fn result(result: &WriteResult) -> String {
         WriteResult::Written { revision } => format!("written at revision {revision}"),
         WriteResult::Unchanged => "changed nothing".to_string(),
         WriteResult::Refused { reason } => format!("refused: {reason}"),
-        WriteResult::Held => "put off: the write budget is spent".to_string(),
+        WriteResult::Held => {
+            "put off: no more writes are allowed at the moment, by its operator's budget or by the one of all"
+                .to_string()
+        }
         WriteResult::Stale { message } => format!("the object had changed: {message}"),
         WriteResult::Failed { message } => format!("failed: {message}"),
         WriteResult::Pretended => "not written: a dry run".to_string(),

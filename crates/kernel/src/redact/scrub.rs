@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
+use switchboard_object::yaml;
 
 use super::{HIDDEN, VALUE_FIELDS, is_secret};
 
@@ -17,6 +18,11 @@ pub const MAX_VALUES: usize = 20_000;
 
 /// A service account's token holds these beside it; both are known to everybody, and `default` is a common word.
 const PUBLIC_OF_A_TOKEN: [&str; 2] = ["namespace", "ca.crt"];
+
+/// Parts of a value that are shorter are words more often than secrets.
+const MIN_PART_BYTES: usize = 8;
+/// A value is not taken apart into more.
+const MAX_PARTS: usize = 256;
 
 /// Values of Secrets that were read, in the forms they turn up in: plain, base64, quoted as in JSON.
 #[derive(Clone, Default)]
@@ -43,7 +49,14 @@ impl Secrets {
 
     /// Adds the values of an object, when it is a Secret.
     pub fn learn(&mut self, object: &Value) {
-        let Some(fields) = object.as_object().filter(|fields| is_secret(fields)) else { return };
+        if object.as_object().is_some_and(is_secret) {
+            self.learn_kind("Secret", object);
+        }
+    }
+
+    /// The same for an object, or a part of one, whose kind is known from elsewhere.
+    pub fn learn_kind(&mut self, kind: &str, object: &Value) {
+        let Some(fields) = object.as_object().filter(|_| kind == "Secret") else { return };
         let token = object["type"] == "kubernetes.io/service-account-token";
         for field in VALUE_FIELDS {
             for (key, value) in fields.get(field).and_then(Value::as_object).into_iter().flatten() {
@@ -55,6 +68,7 @@ impl Secrets {
                 if field == "data" {
                     self.keep_decoded(text);
                 } else {
+                    parts(text).into_iter().for_each(|part| self.keep(&part));
                     self.keep(&STANDARD.encode(text));
                 }
             }
@@ -115,6 +129,7 @@ impl Secrets {
         self.keep(&text);
         // A value that ends with a line end is quoted without it more often than not.
         self.keep(text.trim());
+        parts(&text).into_iter().for_each(|part| self.keep(&part));
         let quoted = Value::from(text.trim()).to_string();
         self.keep(&quoted[1..quoted.len() - 1]);
     }
@@ -131,5 +146,39 @@ impl Secrets {
             same.insert(at, Box::from(value));
             self.count += 1;
         }
+    }
+}
+
+/// What an operator takes out of a value: the texts of a document, as a kubeconfig or a registry's login is one, and what
+/// stands behind `=` or `:` in a line, a connection string or an address.
+fn parts(value: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if value.len() > MAX_VALUE_BYTES {
+        return found;
+    }
+    let document = serde_json::from_str(value).ok().or_else(|| yaml::read(value).ok().map(|read| read.value));
+    match document {
+        Some(document @ (Value::Object(_) | Value::Array(_))) => leaves(&document, &mut found),
+        _ => {
+            let pieces = value.split([' ', '\t', '\n', '\r', ';', ',', '&', '?', '@', '"', '\'']);
+            let behind = pieces.flat_map(|piece| piece.split_once('=').into_iter().chain(piece.rsplit_once(':')));
+            found.extend(behind.map(|(_, secret)| secret.to_string()));
+        }
+    }
+    found.retain(|part| part.len() >= MIN_PART_BYTES);
+    found.truncate(MAX_PARTS);
+    found
+}
+
+fn leaves(document: &Value, found: &mut Vec<String>) {
+    match document {
+        Value::String(text) => {
+            found.push(text.clone());
+            let decoded = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            found.extend(decoded.iter().filter_map(|login| login.split_once(':')).map(|(_, word)| word.to_string()));
+        }
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, found)),
+        Value::Object(fields) => fields.values().for_each(|inner| leaves(inner, found)),
+        _ => {}
     }
 }

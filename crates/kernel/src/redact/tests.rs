@@ -131,3 +131,21 @@ proptest! {
         prop_assert_eq!(Secrets::from([&secret("k", "hunter2-not-in-text-ever")]).scrub(&text), text);
     }
 }
+
+#[test]
+fn what_an_operator_takes_out_of_a_value_is_masked_too() {
+    let login = STANDARD.encode("robot:token-of-the-robot");
+    for (value, part) in [
+        ("user=x;pass=inner-token", "inner-token"),
+        ("postgres://shop:inner-token@db/shop", "inner-token"),
+        ("users:\n- name: admin\n  user: {token: inner-token}\n", "inner-token"),
+        (r#"{"auths": {"r": {"password": "inner-token"}}}"#, "inner-token"),
+        (&format!(r#"{{"auths": {{"r": {{"auth": "{login}"}}}}}}"#), "token-of-the-robot"),
+    ] {
+        let secrets = Secrets::from([&secret("all", value)]);
+        assert_eq!(secrets.scrub(&format!("pw={part}.")), format!("pw={HIDDEN}."), "{value}");
+    }
+    // Words that stand beside a secret are no secrets.
+    let secrets = Secrets::from([&secret("all", "server: example\ntoken: inner-token\n")]);
+    assert_eq!(secrets.scrub("the token of a server"), "the token of a server");
+}

@@ -158,7 +158,10 @@ impl Entry {
             self.again.map(|at| (at, Wait::NothingChanged)),
             self.resync(limits).map(|at| (at, Wait::NothingChanged)),
         ];
-        let wanted = wanted.into_iter().flatten().min_by_key(|(at, _)| *at)?;
+        let (at, wait) = wanted.into_iter().flatten().min_by_key(|(at, _)| *at)?;
+        // It would have run by then in any case, but something it read did change.
+        let changed = wait == Wait::NothingChanged && self.woken.is_some();
+        let wanted = (at, if changed { Wait::Debounced { until: at } } else { wait });
         let retry = if self.changed { self.early(limits) } else { self.retry(limits) };
         let floors = [
             self.cooled(limits).map(|until| (until, Wait::CoolingDown { until })),

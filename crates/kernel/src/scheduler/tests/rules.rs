@@ -23,6 +23,19 @@ fn debounce_counts_from_the_first_change() {
 }
 
 #[test]
+fn a_change_is_told_even_when_the_unit_would_have_run_before_the_debounce_ends() {
+    let mut scheduler = with(Limits { debounce: ms(60_000), resync: Some(ms(1_000)), ..Limits::none() });
+    let u = unit("greeter", 1);
+    scheduler.wake(Moment(0), &u, Cause::Asked);
+    scheduler.start(Moment(0));
+    scheduler.finish(Moment(10), &u, Ended::Done { again: None });
+    assert_eq!(scheduler.wait(Moment(20), &u), Wait::NothingChanged);
+    scheduler.wake(Moment(20), &u, changed(1));
+    let Wait::Debounced { until } = scheduler.wait(Moment(20), &u) else { panic!("something has changed") };
+    assert!(until <= Moment(1_010), "{until:?}");
+}
+
+#[test]
 fn what_somebody_asks_for_is_not_debounced() {
     let mut scheduler = with(Limits { debounce: ms(200), ..Limits::none() });
     scheduler.wake(Moment(1000), &unit("greeter", 1), changed(1));
