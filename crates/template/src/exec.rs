@@ -6,6 +6,7 @@ mod field;
 mod frame;
 mod range;
 mod slot;
+pub(crate) mod whole;
 
 use std::sync::Arc;
 

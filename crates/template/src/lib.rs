@@ -29,6 +29,7 @@ mod value;
 
 pub use error::{Error, Spot};
 pub use exec::Execution;
+pub use exec::whole::{KEPT, MAX_PARTS, SEEN};
 pub use function::{Body, Function, Functions, Signature};
 pub use options::{Limits, MissingKey, Options};
 pub use set::Set;

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use memchr::memmem;
 use switchboard_object::json;
 use switchboard_template::sprig::{self, Sprig};
-use switchboard_template::{Error, Execution, Functions, Numbers, Set, Signature, Str, Type, Value};
+use switchboard_template::{Error, Execution, Functions, Numbers, SEEN, Set, Signature, Str, Type, Value};
 
 use super::run::{MAX_INCLUDES, Run};
 use super::yaml::{to_json, to_yaml, to_yaml_pretty};
@@ -46,23 +46,34 @@ fn table() -> Functions {
 }
 
 fn add_conversions(table: &mut Functions) {
-    table.add("toYaml", TEXT_OF_ANY, |_, arguments| Ok(to_yaml(&arguments[0]).unwrap_or_default().into()));
-    table.add("mustToYaml", TEXT_OF_ANY, |_, arguments| {
+    table.add("toYaml", TEXT_OF_ANY, |execution, arguments| {
+        execution.charge_whole(arguments, SEEN)?;
+        Ok(to_yaml(&arguments[0]).unwrap_or_default().into())
+    });
+    table.add("mustToYaml", TEXT_OF_ANY, |execution, arguments| {
+        execution.charge_whole(arguments, SEEN)?;
         to_yaml(&arguments[0])
             .map(Value::String)
             .map_err(|error| Error::call(format!("error marshaling into JSON: {error}")))
     });
-    table.add("toYamlPretty", TEXT_OF_ANY, |_, arguments| Ok(to_yaml_pretty(&arguments[0]).unwrap_or_default().into()));
-    table.add("toJson", TEXT_OF_ANY, |_, arguments| {
+    table.add("toYamlPretty", TEXT_OF_ANY, |execution, arguments| {
+        execution.charge_whole(arguments, SEEN)?;
+        Ok(to_yaml_pretty(&arguments[0]).unwrap_or_default().into())
+    });
+    table.add("toJson", TEXT_OF_ANY, |execution, arguments| {
+        execution.charge_whole(arguments, SEEN)?;
         Ok(Value::String(sprig::json::write(&arguments[0], true).map(Str::from).unwrap_or_default()))
     });
-    table.add("mustToJson", TEXT_OF_ANY, |_, arguments| {
+    table.add("mustToJson", TEXT_OF_ANY, |execution, arguments| {
+        execution.charge_whole(arguments, SEEN)?;
         sprig::json::write(&arguments[0], true).map(|text| Value::String(text.into())).map_err(Error::call)
     });
-    table.add("toToml", TEXT_OF_ANY, |_, arguments| {
+    table.add("toToml", TEXT_OF_ANY, |execution, arguments| {
+        execution.charge_whole(arguments, SEEN)?;
         Ok(Value::string(sprig::toml::write(&arguments[0]).unwrap_or_else(String::into_bytes)))
     });
-    table.add("mustToToml", TEXT_OF_ANY, |_, arguments| {
+    table.add("mustToToml", TEXT_OF_ANY, |execution, arguments| {
+        execution.charge_whole(arguments, SEEN)?;
         sprig::toml::write(&arguments[0]).map(Value::string).map_err(Error::call)
     });
     table.add("fromYaml", MAP_OF_TEXT, |_, arguments| {

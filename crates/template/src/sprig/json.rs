@@ -33,6 +33,10 @@ impl Writer {
         if depth > MAX_DEPTH {
             return Err(format!("json: unsupported value: encountered a cycle via {}", value.type_name()));
         }
+        crate::stack::grow(|| self.value_here(value, depth))
+    }
+
+    fn value_here(&mut self, value: &Value, depth: usize) -> Result<(), String> {
         match value {
             Value::Nil => self.raw("null"),
             Value::Bool(bool) => self.raw(if *bool { "true" } else { "false" }),

@@ -148,16 +148,21 @@ impl Regexp {
     }
 
     /// Go's `ReplaceAllString`.
-    pub fn replace_all(&self, text: &[u8], template: &[u8]) -> Vec<u8> {
-        self.replace(text, |out, captures| self.expand(out, template, captures))
+    pub fn replace_all(&self, text: &[u8], template: &[u8], limit: usize) -> Option<Vec<u8>> {
+        self.replace(text, limit, |out, captures| self.expand(out, template, captures))
     }
 
     /// Go's `ReplaceAllLiteralString`.
-    pub fn replace_all_literal(&self, text: &[u8], replacement: &[u8]) -> Vec<u8> {
-        self.replace(text, |out, _| out.extend_from_slice(replacement))
+    pub fn replace_all_literal(&self, text: &[u8], replacement: &[u8], limit: usize) -> Option<Vec<u8>> {
+        self.replace(text, limit, |out, _| out.extend_from_slice(replacement))
     }
 
-    fn replace(&self, text: &[u8], mut write: impl FnMut(&mut Vec<u8>, &Captures<'_>)) -> Vec<u8> {
+    fn replace(
+        &self,
+        text: &[u8],
+        limit: usize,
+        mut write: impl FnMut(&mut Vec<u8>, &Captures<'_>),
+    ) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
         let (mut at, mut last_end) = (0, 0);
         while at <= text.len() {
@@ -167,11 +172,14 @@ impl Regexp {
             if found.end() > last_end || found.start() == 0 {
                 write(&mut out, &captures);
             }
+            if out.len() > limit {
+                return None;
+            }
             last_end = found.end();
             at = if at + step(&text[at..]) > found.end() { at + step(&text[at..]) } else { found.end() };
         }
         out.extend_from_slice(text.get(last_end..).unwrap_or_default());
-        out
+        Some(out)
     }
 
     /// Go's `Expand`: `$1`, `$name`, `${1}`, `$$`.

@@ -2,6 +2,7 @@
 
 use super::{Answer, Table, bytes, sig};
 use crate::error::Error;
+use crate::exec::whole::SEEN;
 use crate::sprig::json;
 use crate::value::{Kind, Value};
 
@@ -34,12 +35,30 @@ pub(in crate::sprig) fn is_empty(value: &Value) -> bool {
 fn add_json(table: &mut Table) {
     let text = |written: Result<Vec<u8>, String>| -> Answer { Ok(Value::string(written.unwrap_or_default())) };
     let must = |written: Result<Vec<u8>, String>| -> Answer { Ok(Value::string(written.map_err(Error::call)?)) };
-    table.add(&["toJson"], sig!(ANY => STRING), move |_, args| text(json::write(&args[0], true)));
-    table.add(&["toPrettyJson"], sig!(ANY => STRING), move |_, args| text(json::write_pretty(&args[0])));
-    table.add_v3(&["toRawJson"], sig!(ANY => STRING), move |_, args| must(json::write(&args[0], false)));
-    table.add_v3(&["mustToJson"], sig!(ANY => STRING), move |_, args| must(json::write(&args[0], true)));
-    table.add_v3(&["mustToPrettyJson"], sig!(ANY => STRING), move |_, args| must(json::write_pretty(&args[0])));
-    table.add_v3(&["mustToRawJson"], sig!(ANY => STRING), move |_, args| must(json::write(&args[0], false)));
+    table.add(&["toJson"], sig!(ANY => STRING), move |execution, args| {
+        execution.charge_whole(args, SEEN)?;
+        text(json::write(&args[0], true))
+    });
+    table.add(&["toPrettyJson"], sig!(ANY => STRING), move |execution, args| {
+        execution.charge_whole(args, SEEN)?;
+        text(json::write_pretty(&args[0]))
+    });
+    table.add_v3(&["toRawJson"], sig!(ANY => STRING), move |execution, args| {
+        execution.charge_whole(args, SEEN)?;
+        must(json::write(&args[0], false))
+    });
+    table.add_v3(&["mustToJson"], sig!(ANY => STRING), move |execution, args| {
+        execution.charge_whole(args, SEEN)?;
+        must(json::write(&args[0], true))
+    });
+    table.add_v3(&["mustToPrettyJson"], sig!(ANY => STRING), move |execution, args| {
+        execution.charge_whole(args, SEEN)?;
+        must(json::write_pretty(&args[0]))
+    });
+    table.add_v3(&["mustToRawJson"], sig!(ANY => STRING), move |execution, args| {
+        execution.charge_whole(args, SEEN)?;
+        must(json::write(&args[0], false))
+    });
     table.add_v3(&["fromJson"], sig!(STRING => ANY), |_, args| Ok(json::read(bytes(args, 0)).unwrap_or_default()));
     table.add_v3(&["mustFromJson"], sig!(STRING => ANY), |_, args| json::read(bytes(args, 0)).map_err(Error::call));
 }

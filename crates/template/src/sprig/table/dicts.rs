@@ -7,6 +7,8 @@ use super::strings::string_of;
 use super::structure::deep_copy;
 use super::{Answer, Table, bytes, sig};
 use crate::error::Error;
+use crate::exec::Execution;
+use crate::exec::whole::KEPT;
 use crate::value::{Map, Str, Type, Value};
 
 pub(super) fn add(table: &mut Table) {
@@ -21,14 +23,16 @@ fn map(args: &[Value], index: usize) -> Option<&Rc<Map>> {
 }
 
 fn add_entries(table: &mut Table) {
-    table.add(&["dict"], sig!(... ANY => MAP), |_, args| {
+    table.add(&["dict"], sig!(... ANY => MAP), |execution, args| {
+        execution.charge(KEPT)?;
         let entry = |pair: &[Value]| (string_of(&pair[0]), pair.get(1).cloned().unwrap_or_else(|| "".into()));
         Ok(Value::typed_map(Type::MAP, args.chunks(2).map(entry).collect()))
     });
     table.add_v3(&["get"], sig!(MAP, STRING => ANY), |_, args| {
         Ok(map(args, 0).and_then(|map| map.get(bytes(args, 1))).unwrap_or_else(|| "".into()))
     });
-    table.add(&["set"], sig!(MAP, STRING, ANY => MAP), |_, args| {
+    table.add(&["set"], sig!(MAP, STRING, ANY => MAP), |execution, args| {
+        execution.charge(KEPT)?;
         let map = map(args, 0).filter(|map| !map.is_nil());
         let map = map.ok_or_else(|| Error::call("assignment to entry in nil map"))?;
         map.insert(Str::new(bytes(args, 1)), args[2].clone());
@@ -75,12 +79,25 @@ fn add_selections(table: &mut Table) {
 fn add_whole(table: &mut Table) {
     let fill = Rules { overwrite: false, sprig: table.sprig };
     let overwrite = Rules { overwrite: true, sprig: table.sprig };
-    table.add(&["merge"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, fill));
-    table.add(&["mergeOverwrite"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, overwrite));
-    table.add_v3(&["mustMerge"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, fill));
-    table.add_v3(&["mustMergeOverwrite"], sig!(MAP; ... MAP => ANY), move |_, args| merge(args, overwrite));
-    table.add(&["deepCopy"], sig!(ANY => ANY), |_, args| deep_copy(&args[0]));
-    table.add_v3(&["mustDeepCopy"], sig!(ANY => ANY), |_, args| deep_copy(&args[0]));
+    table.add(&["merge"], sig!(MAP; ... MAP => ANY), move |execution, args| merged(execution, args, fill));
+    table
+        .add(&["mergeOverwrite"], sig!(MAP; ... MAP => ANY), move |execution, args| merged(execution, args, overwrite));
+    table.add_v3(&["mustMerge"], sig!(MAP; ... MAP => ANY), move |execution, args| merged(execution, args, fill));
+    table.add_v3(&["mustMergeOverwrite"], sig!(MAP; ... MAP => ANY), move |execution, args| {
+        merged(execution, args, overwrite)
+    });
+    table.add(&["deepCopy"], sig!(ANY => ANY), copied);
+    table.add_v3(&["mustDeepCopy"], sig!(ANY => ANY), copied);
+}
+
+fn merged(execution: &mut Execution<'_>, args: &[Value], rules: Rules) -> Answer {
+    execution.charge_whole(args, KEPT)?;
+    merge(args, rules)
+}
+
+fn copied(execution: &mut Execution<'_>, args: &[Value]) -> Answer {
+    execution.charge_whole(args, KEPT)?;
+    deep_copy(&args[0])
 }
 
 /// What Go says where a value is not of the one type that is wanted.

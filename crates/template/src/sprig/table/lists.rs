@@ -6,13 +6,17 @@ use std::rc::Rc;
 use super::structure::deep_equal;
 use super::{Answer, Table, int, nil_dereference, sig};
 use crate::error::Error;
+use crate::exec::whole::KEPT;
 use crate::sprig::Sprig;
 use crate::sprig::cast::{to_int, truncate};
 use crate::sprig::table::defaults::is_empty;
 use crate::value::{List, Type, Value};
 
 pub(super) fn add(table: &mut Table) {
-    table.add(&["list", "tuple"], sig!(... ANY => LIST), |_, args| Ok(Value::list(args.to_vec())));
+    table.add(&["list", "tuple"], sig!(... ANY => LIST), |execution, args| {
+        execution.charge(KEPT)?;
+        Ok(Value::list(args.to_vec()))
+    });
     add_growing(table);
     add_ends(table);
     add_filters(table);
@@ -28,8 +32,20 @@ fn pair(
     body: impl Fn(&[Value]) -> Answer + Clone + Send + Sync + 'static,
 ) {
     let must = body.clone();
-    table.add(names, signature, move |_, args| body(args));
-    table.add_v3(musts, signature, move |_, args| must(args));
+    table.add(names, signature, move |execution, args| {
+        execution.charge(elements_of(args))?;
+        body(args)
+    });
+    table.add_v3(musts, signature, move |execution, args| {
+        execution.charge(elements_of(args))?;
+        must(args)
+    });
+}
+
+/// How many elements are gone through, and copied into a new list.
+fn elements_of(args: &[Value]) -> u64 {
+    let elements = |value: &Value| if let Value::List(_, list) = value { list.len() as u64 } else { 0 };
+    KEPT + args.iter().map(elements).sum::<u64>()
 }
 
 /// The elements of a list, or Go's complaint about what is none.
@@ -59,7 +75,10 @@ fn add_growing(table: &mut Table) {
         list.insert(0, args[1].clone());
         Ok(Value::list(list))
     });
-    table.add(&["concat"], sig!(... ANY => ANY), |_, args| {
+    table.add(&["concat"], sig!(... ANY => ANY), |execution, args| {
+        let count = elements_of(args);
+        execution.charge(count)?;
+        execution.charge_bytes(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size_of::<Value>()))?;
         let mut all = Vec::new();
         for list in args {
             if matches!(list, Value::Nil) {

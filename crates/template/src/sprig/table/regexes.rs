@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Answer, Table, bytes, int, sig};
 use crate::error::Error;
+use crate::exec::Execution;
 use crate::function::Signature;
 use crate::sprig::regexp::{self, Regexp};
 use crate::value::{List, Type, Value};
@@ -21,13 +22,8 @@ pub(super) fn add(table: &mut Table) {
     pair(table, ["regexFind", "mustRegexFind"], sig!(STRING, STRING => STRING), |regexp, args| {
         Value::string(regexp.find(bytes(args, 1)).unwrap_or_default())
     });
-    pair(table, ["regexReplaceAll", "mustRegexReplaceAll"], sig!(STRING, STRING, STRING => STRING), |regexp, args| {
-        Value::string(regexp.replace_all(bytes(args, 1), bytes(args, 2)))
-    });
-    let literal = ["regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"];
-    pair(table, literal, sig!(STRING, STRING, STRING => STRING), |regexp, args| {
-        Value::string(regexp.replace_all_literal(bytes(args, 1), bytes(args, 2)))
-    });
+    replacing(table, ["regexReplaceAll", "mustRegexReplaceAll"], Regexp::replace_all);
+    replacing(table, ["regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"], Regexp::replace_all_literal);
     pair(table, ["regexSplit", "mustRegexSplit"], sig!(STRING, STRING, INT => STRINGS), |regexp, args| {
         strings(regexp.split(bytes(args, 1), int(args, 2), bytes(args, 0).is_empty()))
     });
@@ -44,6 +40,29 @@ fn strings(found: Option<Vec<&[u8]>>) -> Value {
     }
 }
 
+type Replace = fn(&Regexp, &[u8], &[u8], usize) -> Option<Vec<u8>>;
+
+/// A function and its must-form whose result may be much longer than what it is given.
+fn replacing(table: &mut Table, [name, must]: [&str; 2], replace: Replace) {
+    let replaced = move |execution: &mut Execution<'_>, regexp: &Regexp, args: &[Value]| -> Answer {
+        let limit = execution.options().limits.output_bytes;
+        let text = replace(regexp, bytes(args, 1), bytes(args, 2), limit);
+        let text = text.ok_or_else(|| Error::call(format!("result is larger than the limit of {limit} bytes")))?;
+        execution.charge_bytes(text.len())?;
+        Ok(Value::string(text))
+    };
+    table.add(&[name], sig!(STRING, STRING, STRING => STRING), move |execution, args| {
+        replaced(execution, &*compiled(bytes(args, 0))?, args)
+    });
+    table.add_v3(&[must], sig!(STRING, STRING, STRING => STRING), move |execution, args| {
+        replaced(execution, &*regexp::compile(bytes(args, 0)).map_err(Error::call)?, args)
+    });
+}
+
+fn compiled(pattern: &[u8]) -> Result<Rc<Regexp>, Error> {
+    regexp::compile(pattern).map_err(|why| Error::call(format!("regexp: Compile({}): {why}", quoted(pattern))))
+}
+
 fn pair(
     table: &mut Table,
     [name, must]: [&str; 2],
@@ -51,11 +70,7 @@ fn pair(
     body: impl Fn(&Regexp, &[Value]) -> Value + Clone + Send + Sync + 'static,
 ) {
     let must_body = body.clone();
-    table.add(&[name], signature, move |_, args| -> Answer {
-        let pattern = bytes(args, 0);
-        let panicked = |why: String| Error::call(format!("regexp: Compile({}): {why}", quoted(pattern)));
-        Ok(body(&*regexp::compile(pattern).map_err(panicked)?, args))
-    });
+    table.add(&[name], signature, move |_, args| -> Answer { Ok(body(&*compiled(bytes(args, 0))?, args)) });
     table.add_v3(&[must], signature, move |_, args| -> Answer {
         Ok(must_body(&*regexp::compile(bytes(args, 0)).map_err(Error::call)?, args))
     });

@@ -157,8 +157,11 @@ fn add_parts(table: &mut Table) {
     table.add(&["splitList"], sig!(STRING, STRING => STRINGS), |_, args| {
         Ok(Value::strings(strings::split(bytes(args, 1), bytes(args, 0), -1)))
     });
-    table.add(&["join"], sig!(STRING, ANY => STRING), |_, args| {
+    table.add(&["join"], sig!(STRING, ANY => STRING), |execution, args| {
         let parts: Vec<Vec<u8>> = string_list(&args[1]).iter().map(|part| part.to_vec()).collect();
+        let between = bytes(args, 0).len().saturating_mul(parts.len().saturating_sub(1));
+        let whole = parts.iter().map(Vec::len).fold(between, usize::saturating_add);
+        execution.charge_bytes(whole)?;
         Ok(Value::string(parts.join(bytes(args, 0))))
     });
     table.add(&["toStrings"], sig!(ANY => STRINGS), |_, args| Ok(Value::strings(string_list(&args[0]))));

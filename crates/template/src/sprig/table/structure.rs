@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Answer, Table, sig};
 use crate::error::Error;
+use crate::exec::whole::SEEN;
 use crate::value::{List, Map, Value};
 
 /// Deepest value that is copied or compared; Go would die of one that holds itself.
@@ -22,7 +23,10 @@ pub(super) fn add(table: &mut Table) {
         let (name, wanted) = (args[1].type_name(), super::text(args, 0));
         Ok(Value::Bool(name == *wanted || name.strip_prefix('*') == Some(&wanted)))
     });
-    table.add(&["deepEqual"], sig!(ANY, ANY => BOOL), |_, args| Ok(Value::Bool(deep_equal(&args[0], &args[1]))));
+    table.add(&["deepEqual"], sig!(ANY, ANY => BOOL), |execution, args| {
+        execution.charge_whole(args, SEEN)?;
+        Ok(Value::Bool(deep_equal(&args[0], &args[1])))
+    });
 }
 
 /// Go's `reflect.DeepEqual`.

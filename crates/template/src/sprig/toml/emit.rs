@@ -4,6 +4,9 @@ use crate::sprig::clock::Time;
 use crate::sprig::runes;
 use crate::value::{Kind, Value};
 
+/// How deep tables may nest; Go would die of one that holds itself.
+const MAX_DEPTH: usize = 1_000;
+
 /// Go's `toml.Encoder.Encode`, or the text of its error.
 pub fn write(value: &Value) -> Result<Vec<u8>, String> {
     if matches!(value, Value::Nil) {
@@ -70,6 +73,13 @@ type Key = [Vec<u8>];
 
 impl Emitter {
     fn encode(&mut self, key: &Key, value: &Value) -> Result<(), String> {
+        if key.len() > MAX_DEPTH {
+            return Err("toml: value nests too deeply".to_string());
+        }
+        crate::stack::grow(|| self.encode_here(key, value))
+    }
+
+    fn encode_here(&mut self, key: &Key, value: &Value) -> Result<(), String> {
         match (class(value), value) {
             (_, Value::Func(_) | Value::Complex(..)) => {
                 let shown = String::from_utf8_lossy(&joined(key)).into_owned();

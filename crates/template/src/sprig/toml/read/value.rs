@@ -27,7 +27,7 @@ impl Reader<'_> {
             return self.scanner.fail("values nest too deeply");
         }
         self.depth += 1;
-        let value = self.value_here(in_array);
+        let value = crate::stack::grow(|| self.value_here(in_array));
         self.depth -= 1;
         value
     }
