@@ -13,6 +13,7 @@ mod roster;
 mod run;
 mod secrecy;
 mod standing;
+mod writes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::Core;
 use super::caught::decide_caught;
-use super::echo::Echo;
 use super::secrecy::{without_echoes, without_secrets};
+use super::writes::{hold_back, split};
 use crate::applier::Carried;
 use crate::arbiter::Judging;
 use crate::cache::Snapshot;
@@ -17,8 +15,8 @@ use crate::decision::{Cause, Decision, DecisionId, Outcome, Write, WriteResult};
 use crate::moment::Moment;
 use crate::operator::{Declared, Operator, ServiceAccount, Stop, UnitId, Units};
 use crate::place::Topology;
-use crate::plan::{Act, Plan, Standing};
-use crate::resource::{ObjectKey, TableKey};
+use crate::plan::{Plan, Standing};
+use crate::resource::TableKey;
 use crate::scheduler::{Ended, Started};
 use crate::state::{Finding, Word};
 use crate::view::{Picture, Reads, Refusal, View};
@@ -250,75 +248,6 @@ impl Core {
         Some(Closed { carried, ..closed })
     }
 
-    /// For the unit's next run, and for that one alone.
-    fn remember_refused(&mut self, unit: &UnitId, writes: &[Write]) {
-        let refusal = |write: &Write| {
-            let (WriteResult::Failed { message } | WriteResult::Refused { reason: message }) = &write.result else {
-                return None;
-            };
-            let verb = write.mutation.verb().to_string();
-            Some(Refusal { object: write.object.clone(), verb, message: message.clone() })
-        };
-        let refused: Vec<Refusal> = writes.iter().filter_map(refusal).take(MAX_REFUSALS).collect();
-        match refused.is_empty() {
-            true => drop(self.refused.remove(unit)),
-            false => drop(self.refused.insert(unit.clone(), refused)),
-        }
-    }
-
-    /// Only what changed something is paid for, and a write that fails is a run that fails.
-    fn settle_account(&mut self, unit: &UnitId, granted: usize, carried: &[Carried]) {
-        let count = |is: fn(&WriteResult) -> bool| carried.iter().filter(|one| is(&one.write.result)).count();
-        let written = count(|result| matches!(result, WriteResult::Written { .. }));
-        let failed = count(|result| matches!(result, WriteResult::Failed { .. }));
-        self.scheduler.refund(&unit.operator, granted.saturating_sub(written));
-        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
-            hosted.account.failures += u64::from(failed > 0);
-        }
-    }
-
-    fn note_writes(&mut self, now: Moment, unit: &UnitId, reads: &Reads, carried: &[Carried]) -> Vec<Finding> {
-        let is_written = |one: &Carried| matches!(one.write.result, WriteResult::Written { .. });
-        // Only writes are judged by it, and most runs write nothing.
-        let fingerprint = if carried.iter().any(is_written) { self.arbiter.fingerprint(unit, reads) } else { 0 };
-        let mut findings = Vec::new();
-        let mut echoes = Vec::new();
-        for Carried { write, before, after } in carried {
-            let left = match write.result {
-                WriteResult::Written { revision } => Some(revision),
-                // It was sent, and the server found nothing to change.
-                WriteResult::Unchanged => before.as_ref().and_then(revision_of),
-                _ => None,
-            };
-            if let (Some(revision), Act::Apply { .. }) = (left, &write.mutation.act) {
-                self.arbiter.applied(unit, write, revision);
-            }
-            if let WriteResult::Written { revision } = write.result {
-                if let Some(hosted) = self.operators.get_mut(&unit.operator) {
-                    hosted.account.writes += 1;
-                }
-                findings.extend(self.arbiter.written(now, unit, write, before.as_ref(), after.as_ref(), fingerprint));
-                echoes.extend(self.echo_of(write, revision, before.as_ref()));
-            }
-        }
-        if !echoes.is_empty() {
-            let object = echoes[0].0.clone();
-            let until = self.echoes.expect(now, unit, echoes);
-            self.scheduler.hold(unit, object, until);
-        }
-        self.worth_telling(now, findings)
-    }
-
-    /// What to wait for before the unit runs again; nothing when it was seen already, or is not watched.
-    fn echo_of(&self, write: &Write, revision: u64, before: Option<&Value>) -> Option<(ObjectKey, Echo)> {
-        let current = self.cache.snapshot().get(&write.object)?.map(|object| object.revision);
-        let echo = match write.mutation.act {
-            Act::Delete { .. } => Echo::Not(before.and_then(revision_of).or(current)?),
-            _ => Echo::Revision(revision),
-        };
-        (!echo.is_heard(current)).then(|| (write.object.clone(), echo))
-    }
-
     #[expect(clippy::too_many_arguments, reason = "one fact each; a struct for them would be built once and read once")]
     fn close(
         &mut self,
@@ -391,37 +320,6 @@ impl Core {
         let Some(object) = self.cache.snapshot().get(&key) else { return false };
         !object.is_some_and(|object| self.rosters.takes(&unit.operator, &object))
     }
-}
-
-fn revision_of(object: &Value) -> Option<u64> {
-    object.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok()
-}
-
-fn hold_back(writes: &mut Vec<Write>, allowed: usize) -> Vec<Write> {
-    let mut left = allowed;
-    let cut = writes.iter().position(|write| {
-        let costs = write.result == WriteResult::Skipped;
-        let over = costs && left == 0;
-        left -= usize::from(costs && !over);
-        over
-    });
-    let mut held = cut.map(|cut| writes.split_off(cut)).unwrap_or_default();
-    held.iter_mut().filter(|w| w.result == WriteResult::Skipped).for_each(|write| write.result = WriteResult::Held);
-    held
-}
-
-/// The writes, and those once more that objects go with. Most runs send nothing: their writes are moved, not copied.
-fn split(carried: Vec<Carried>) -> (Vec<Write>, Vec<Carried>) {
-    let (mut writes, mut known) = (Vec::with_capacity(carried.len()), Vec::new());
-    for one in carried {
-        if one.before.is_none() && one.after.is_none() {
-            writes.push(one.write);
-        } else {
-            writes.push(one.write.clone());
-            known.push(one);
-        }
-    }
-    (writes, known)
 }
 
 fn ended_gone(ended: &Ended, writes: &[Write]) -> bool {
