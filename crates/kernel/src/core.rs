@@ -275,6 +275,8 @@ impl Core {
     pub fn poll(&mut self, now: Moment) -> Vec<Order> {
         for unit in self.echoes.overdue(now) {
             self.scheduler.release(now, &unit);
+            // What never came back may have been undone unseen, and then nothing the unit read has changed.
+            self.wake(now, &unit, Cause::Resync);
         }
         for started in self.scheduler.start(now) {
             if let Some(run) = self.begin(now, started) {

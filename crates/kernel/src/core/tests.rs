@@ -297,6 +297,18 @@ fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
 }
 
 #[test]
+fn a_unit_whose_write_is_undone_unseen_looks_again() {
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = first_run(&mut core);
+    let judgement = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, judgement, 12);
+    // The child was made and removed while nobody watched: for the cache nothing has happened.
+    let due = core.next().unwrap();
+    let run = runs(core.poll(due)).remove(0);
+    assert!(matches!(decide(&mut core, due.0, &run), Judgement::Write { .. }));
+}
+
+#[test]
 fn each_selected_object_is_a_unit_and_only_its_own_change_wakes_it() {
     let own = |unit: &Unit, view: &View| view.get(&CONFIG_MAPS, unit.namespace(), unit.name()).map(|_| Plan::nothing());
     let mut core = kernel([per_config_map("a", own)], &Limits::none());
