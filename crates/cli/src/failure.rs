@@ -59,6 +59,8 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         of_kernel(error, kind)
     } else if let Some(hint) = causes(error).find_map(of_guest) {
         Some(hint)
+    } else if let Some(hint) = causes(error).find_map(crate::gitops::hint) {
+        Some(hint)
     } else if error.is::<KubeconfigError>() {
         Some("give a file that may be written with --kubeconfig FILE")
     } else {

@@ -5,6 +5,7 @@ mod control;
 mod explain;
 mod failure;
 mod gather;
+mod gitops;
 mod guests;
 mod individual;
 mod integrations;
@@ -33,7 +34,8 @@ const EXIT_CODES: &str = "Exit codes:
   1   could not start, or could not go on; `probe`: a fault was not borne; `test`: a case failed;
       `operator`: a controller failed, or something undeclared was wanted
   2   `plan`: something would be written; `replay`: something else is decided now;
-      `integrations diff`: something changes
+      `integrations diff`: something changes;
+      `gitops migrate --dry-run`: something would be migrated
   64  the command line or SWITCHBOARD_LOG is not understood
 
 Logs go to stderr; SWITCHBOARD_LOG sets what is logged, for example `info` or `switchboard_cluster=debug`.";
@@ -54,6 +56,8 @@ enum Command {
     Serve(serve::Serve),
     /// Works on directories of inputs and mutations: prune, collect, apply.
     Gather(gather::Gather),
+    /// The GitOps Service: its database.
+    Gitops(gitops::Gitops),
     /// Hosts the operators of a configuration over clusters.
     Run(run::Run),
     /// Hosts one operator alone: one of this binary, of a configuration, or a program.
@@ -133,6 +137,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Up(up) => up.run().await.map(|()| ExitCode::SUCCESS),
         Command::Serve(serve) => serve.run().await.map(|()| ExitCode::SUCCESS),
         Command::Gather(gather) => gather.run().await.map(well),
+        Command::Gitops(gitops) => gitops.run().await,
         Command::Run(run) => run.run().await.map(|()| ExitCode::SUCCESS),
         Command::Individual(individual) => individual.run().await.map(|()| ExitCode::SUCCESS),
         Command::Plan(plan) => plan.run().await.map(differs),

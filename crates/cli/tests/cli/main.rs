@@ -6,6 +6,7 @@ mod cases;
 mod control;
 mod faults;
 mod gather;
+mod gitops;
 mod guests;
 mod integrations;
 mod kernel;

@@ -1,0 +1,89 @@
+//! `switchboard gitops`: the GitOps Service.
+
+mod database;
+mod migrate;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use switchboard_ledger::LedgerError;
+use switchboard_ledger::ledger::Trouble;
+use switchboard_ledger::migration::MigrationError;
+use switchboard_ledger::seal::SealError;
+
+use crate::failure::Failure;
+
+/// The GitOps Service.
+#[derive(Args)]
+pub struct Gitops {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Makes the database's tables, or takes over the original's.
+    Migrate(migrate::Migrate),
+}
+
+impl Gitops {
+    /// Runs the command.
+    pub async fn run(self) -> Result<ExitCode, Failure> {
+        match self.command {
+            Command::Migrate(migrate) => migrate.run().await,
+        }
+    }
+}
+
+/// What helps with a database that does not do what it should.
+pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    if let Some(error) = error.downcast_ref::<MigrationError>() {
+        return of_migration(error);
+    }
+    if let Some(error) = error.downcast_ref::<LedgerError>() {
+        return of_ledger(error);
+    }
+    match error.downcast_ref::<SealError>()? {
+        SealError::UnknownKey { .. } => Some("add that key to the file, below the one that seals"),
+        SealError::Refused { .. } => Some("is it the right key file? nothing was changed"),
+        SealError::BadKey(_) | SealError::NoKey => {
+            Some("a key is a line `ID:BASE64`; `echo key1:$(openssl rand -base64 32)` makes one")
+        }
+        _ => None,
+    }
+}
+
+fn of_migration(error: &MigrationError) -> Option<&'static str> {
+    Some(match error {
+        MigrationError::OldOriginal(_) => {
+            "start the newest version of the original on it once: it migrates when it starts; then try again"
+        }
+        MigrationError::Dirty(_) => {
+            "repair it with the original's migration tool, or put a backup back; then try again"
+        }
+        MigrationError::Newer(_) => "use the version that was here, or a newer one",
+        MigrationError::Altered(_) => "use the version that made the database, or put a backup back",
+        MigrationError::Foreign(_) => "give the GitOps Service a database, or a schema, of its own",
+        MigrationError::Missing { .. } => "somebody changed the tables; put a backup back",
+        MigrationError::Behind => "run `switchboard gitops migrate`",
+        MigrationError::Ledger(error) => return of_ledger(error),
+    })
+}
+
+fn of_ledger(error: &LedgerError) -> Option<&'static str> {
+    Some(match error.trouble()? {
+        Trouble::Unreachable => {
+            "is the server running, and does this machine reach it? check host and port of --database"
+        }
+        Trouble::Tls => {
+            "`?sslrootcert=FILE` names who vouches for the server's certificate; `?sslmode=disable` does without TLS"
+        }
+        Trouble::Denied => "check user and password of --database, and that this user may create tables",
+        Trouble::NoDatabase => "create it first: `createdb NAME`",
+        Trouble::File => "check the file's path, and that this user may read and write there",
+    })
+}
+
+#[cfg(test)]
+mod tests;

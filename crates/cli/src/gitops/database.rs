@@ -1,0 +1,100 @@
+//! Which database, and how credentials are kept in it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use switchboard_ledger::{Address, Ledger, Sealing};
+
+use crate::failure::Failure;
+use crate::talk::say;
+
+/// Keys as text, for machines whose secrets come as variables.
+const KEYS: &str = "SWITCHBOARD_GITOPS_KEYS";
+
+/// Which database.
+#[derive(Args)]
+pub struct Database {
+    /// The database: postgres://USER:PASSWORD@HOST/NAME, or sqlite:FILE; DB_ADDR and DB_PASS of the original count as well
+    #[arg(long, value_name = "URL", env = "SWITCHBOARD_GITOPS_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+
+    /// Keys that credentials are encrypted with, one `ID:BASE64` a line: the first encrypts, all decrypt
+    #[arg(long, value_name = "FILE")]
+    credentials_key_file: Option<PathBuf>,
+
+    /// Keep credentials in clear, as the original does
+    #[arg(long)]
+    plaintext_credentials: bool,
+}
+
+/// Nobody said which database.
+#[derive(Debug, thiserror::Error)]
+#[error("could not tell which database is meant\nhint: give --database postgres://… or --database sqlite:FILE")]
+struct NoDatabase;
+
+/// Nobody said how credentials are to be kept.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "could not tell how credentials are to be kept\nhint: give --credentials-key-file FILE (a key is a line `key1:$(openssl rand -base64 32)`), or --plaintext-credentials"
+)]
+struct NoSealing;
+
+/// A file of keys cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("could not read keys from `{}`", path.display())]
+struct Unread {
+    path: PathBuf,
+    #[source]
+    source: std::io::Error,
+}
+
+impl Database {
+    /// Connects, and says where to. Whoever only looks makes no file: one that is not there holds nothing.
+    pub async fn open(&self, only_look: bool) -> Result<(Ledger, String), Failure> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let url = self.database.clone().or_else(|| original(&variable)).ok_or(NoDatabase)?;
+        let address = Address::parse(&url)?;
+        if address.is_unprotected() {
+            say(
+                "warning: the connection to the database is not protected; leave `sslmode` out of --database to check its certificate",
+            );
+        }
+        let told = address.to_string();
+        let address = if only_look && address.is_absent() { Address::parse("sqlite::memory:")? } else { address };
+        Ok((Ledger::open(&address, self.sealing()?).await?, told))
+    }
+
+    fn sealing(&self) -> Result<Sealing, Failure> {
+        let keys = match &self.credentials_key_file {
+            Some(path) => Some(fs::read_to_string(path).map_err(|source| Unread { path: path.clone(), source })?),
+            None => std::env::var(KEYS).ok(),
+        };
+        match (keys, self.plaintext_credentials) {
+            // With a key as well, what was encrypted is decrypted.
+            (Some(keys), true) => Ok(Sealing::with_keys(&keys)?.into_plain()),
+            (Some(keys), false) => Ok(Sealing::with_keys(&keys)?),
+            (None, true) => Ok(Sealing::plain()),
+            (None, false) => Err(NoSealing.into()),
+        }
+    }
+}
+
+/// The database as the original is told of it.
+pub fn original(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let host = variable("DB_ADDR")?;
+    let password = variable("DB_PASS").map(|password| format!(":{}", encoded(&password))).unwrap_or_default();
+    let name = variable("POSTGRESQL_DATABASE").unwrap_or_else(|| "postgres".to_string());
+    let clear = variable("DEV_ONLY_ALLOW_NON_TLS_CONNECTION_TO_POSTGRESQL").as_deref() == Some("true");
+    let mode = if clear { "?sslmode=disable" } else { "" };
+    Some(format!("postgres://postgres{password}@{host}/{}{mode}", encoded(&name)))
+}
+
+/// What stands for itself in a URL stays, the rest becomes `%XX`.
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}

@@ -1,0 +1,39 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::failure::tell;
+
+#[test]
+fn every_reason_not_to_migrate_has_a_hint() {
+    let reasons = [
+        MigrationError::OldOriginal(19),
+        MigrationError::Dirty(20),
+        MigrationError::Newer(3),
+        MigrationError::Altered(1),
+        MigrationError::Foreign("application".into()),
+        MigrationError::Missing { table: "operation", column: "state".into() },
+        MigrationError::Behind,
+    ];
+    for reason in reasons {
+        let told = tell(&reason);
+        assert!(told.starts_with("error: could not ") && told.contains("\nhint: "), "{told}");
+    }
+}
+
+#[test]
+fn the_original_is_told_of_its_database_by_variables() {
+    let variable = |name: &str| match name {
+        "DB_ADDR" => Some("db.example".to_string()),
+        "DB_PASS" => Some("a/b@c".to_string()),
+        _ => None,
+    };
+    let url = database::original(&variable).unwrap();
+    assert_eq!(url, "postgres://postgres:a%2Fb%40c@db.example/postgres");
+    assert_eq!(database::original(&|_| None), None);
+    let clear = |name: &str| match name {
+        "DEV_ONLY_ALLOW_NON_TLS_CONNECTION_TO_POSTGRESQL" => Some("true".to_string()),
+        "POSTGRESQL_DATABASE" => Some("gitops".to_string()),
+        other => variable(other),
+    };
+    assert!(database::original(&clear).unwrap().ends_with("@db.example/gitops?sslmode=disable"));
+}
