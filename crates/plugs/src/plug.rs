@@ -20,6 +20,8 @@ mod halt;
 mod objects;
 mod part;
 mod reading;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use std::collections::BTreeSet;

@@ -96,8 +96,9 @@ async fn case_3_a_change_of_the_socket_reaches_every_plug_and_no_spec() {
     );
 }
 
+/// Case 4.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_4_guarantees_a_restart_tells_nothing() {
+async fn guarantees_a_restart_tells_nothing() {
     let mut stage = coupled().await;
     stage.still().await;
     stage.stop().await;
