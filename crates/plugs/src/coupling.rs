@@ -15,7 +15,7 @@ mod tests;
 pub use condition::{Condition, Shown, Stand, conditions, shown};
 pub use content::{Content, hash, holds};
 pub use notice::{Notice, notice};
-pub use record::{Identity, Made, Pending, Record, Snapshot};
+pub use record::{Identity, Made, Pending, Record, Snapshot, Told};
 pub use storage::{
     ADMITTED_LABEL, COUPLED_LABEL, FAILING_LABEL, PLUG_ANNOTATION, PLUG_UID_LABEL, RECORD_TYPE, SECRETS, SOCKET_LABEL,
     StorageError, load, record_name, stored,

@@ -15,17 +15,34 @@
 //! - [`render`] makes configurations, results and objects of it. It is pure.
 //! - [`coupling`] is the record of a coupling and what is to be done next. It is pure.
 //! - [`plug`], [`socket`] and [`deferred`] are the operators, one for each kind.
+//! - [`path`] finds the field that a var names, [`apparatus`] is a program that takes part.
+//! - [`board`] is who is plugged in where, [`status_table`] and [`picture`] show it; [`preview`] is what a pair would do, from files.
+//! - [`kinds`] says where an object of a kind is served, [`authority`] what a service account may read.
 //!
 //! It never reads a Secret that the service account of the plug or socket may not read, and never puts one into a status,
 //! an event or an error.
 
+pub mod apparatus;
 pub mod authority;
+pub mod board;
 pub mod coupling;
 pub mod crds;
 pub mod deferred;
 pub mod kinds;
 pub mod model;
 pub mod path;
+pub mod picture;
 pub mod plug;
+pub mod preview;
 pub mod render;
 pub mod socket;
+pub mod status_table;
+
+use std::sync::Arc;
+
+use switchboard_kernel::operator::Operator;
+
+/// All operators of this crate, as the kernel hosts them.
+pub fn operators(options: plug::Options) -> Vec<Arc<dyn Operator>> {
+    vec![plug::Plugs::operator(options), socket::Sockets::operator(options), Arc::new(deferred::Deferred)]
+}

@@ -14,6 +14,7 @@
 //! - Nothing is made that the record does not know of before. // test: guarantees_what_is_made_was_recorded
 
 mod binding;
+mod calls;
 mod couple;
 mod deletion;
 mod halt;
@@ -34,11 +35,13 @@ use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::{Outside, View};
 
+use crate::apparatus::Caller;
 use crate::coupling::{SECRETS, load, record_name};
 use crate::model::{Meta, PLUGS, Plug};
 
-use work::Work;
+pub use calls::PARTING_PATIENCE;
 pub(crate) use work::now;
+use work::{Door, Work};
 
 /// How the operators of this crate behave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,12 +53,13 @@ pub struct Options {
 /// The operator of plugs.
 pub struct Plugs {
     options: Options,
+    caller: Caller,
 }
 
 impl Plugs {
     /// With these options.
     pub fn new(options: Options) -> Self {
-        Self { options }
+        Self { options, caller: Caller::default() }
     }
 
     /// As the kernel hosts it.
@@ -78,19 +82,20 @@ impl Outward for Plugs {
         }
     }
 
-    fn reach(&self, _request: &Value) -> Result<Value, String> {
-        Err("no apparatus is known".to_string())
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        self.caller.reach(request)
     }
 
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let (namespace, name) = (unit.namespace(), unit.name());
+        let door = Door { outside, caller: &self.caller };
         let object = view.get(&PLUGS, namespace, name)?.map(|object| object.value());
         let secret = view.get(&SECRETS, namespace, &record_name(name))?.map(|secret| secret.value());
         let Some(object) = object else {
             let Some(secret) = secret else { return Ok(Plan::nothing()) };
             // Somebody took the finalizer away: what was recorded is taken apart all the same.
             return match load(&secret) {
-                Ok(record) => Work::orphaned(self.options, view, outside, record, secret).bury(),
+                Ok(record) => Work::orphaned(self.options, view, door, record, secret).bury(),
                 Err(_) => Ok(Plan::nothing()),
             };
         };
@@ -98,7 +103,7 @@ impl Outward for Plugs {
         if meta.deleting && !meta.kept {
             return Ok(Plan::nothing());
         }
-        let work = match Work::begin(self.options, view, outside, object.clone(), &meta, secret) {
+        let work = match Work::begin(self.options, view, door, object.clone(), &meta, secret) {
             Ok(work) => work,
             Err(error) => return Ok(Work::unreadable(view, object, &meta, &error.to_string())),
         };

@@ -5,19 +5,24 @@
 //! nobody here; and the sum is written by this unit alone, however many plugs come at once.
 
 mod admission;
+mod calls;
 mod sum;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, ServiceAccount, Stop, Unit, Units};
+use switchboard_kernel::operator::{
+    Declaration, Declared, Operator, Outward, Reaching, ServiceAccount, Stop, Unit, Units,
+};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::{Act, Mutation, PatchForm, Plan};
 use switchboard_kernel::resource::Selection;
-use switchboard_kernel::view::View;
+use switchboard_kernel::view::{Outside, View};
 
+use crate::apparatus::{Apparatus, Attendant, Caller};
 use crate::coupling::{Identity, Made, Notice, SECRETS, SOCKET_LABEL, notice};
 use crate::kinds;
 use crate::model::{Action, Event, FINALIZER, Meta, PLUGS, SOCKETS, Socket};
@@ -30,16 +35,22 @@ pub use sum::MAX_LISTED_PLUGS;
 /// The operator of sockets.
 pub struct Sockets {
     options: Options,
+    caller: Caller,
 }
 
 impl Sockets {
     /// With these options.
     pub fn new(options: Options) -> Self {
-        Self { options }
+        Self { options, caller: Caller::default() }
+    }
+
+    /// As the kernel hosts it.
+    pub fn operator(options: Options) -> Arc<dyn Operator> {
+        Arc::new(Reaching(Self::new(options)))
     }
 }
 
-impl Operator for Sockets {
+impl Outward for Sockets {
     fn name(&self) -> &str {
         "sockets"
     }
@@ -53,7 +64,11 @@ impl Operator for Sockets {
         }
     }
 
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        self.caller.reach(request)
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let object = object.value();
         let meta = Meta::of(&object);
@@ -63,7 +78,8 @@ impl Operator for Sockets {
         let of_it = Selection::all().labelled(&format!("{SOCKET_LABEL}={}", meta.uid));
         let records: Vec<Value> = view.list(&SECRETS, &of_it)?.iter().map(|record| record.value()).collect();
         let now = crate::plug::now(view);
-        let unit = Ground { view, object: &object, meta: &meta, now: &now, strict: self.options.strict };
+        let attendant = Attendant { view, outside, caller: &self.caller };
+        let unit = Ground { view, attendant, object: &object, meta: &meta, now: &now, strict: self.options.strict };
         match (meta.deleting, Socket::read(&object)) {
             (true, socket) => unit.bury(&records, socket.ok().as_ref()),
             (false, Ok(socket)) => unit.live(&records, &socket),
@@ -75,6 +91,7 @@ impl Operator for Sockets {
 /// What a run has in its hands.
 struct Ground<'a> {
     view: &'a View,
+    attendant: Attendant<'a>,
     object: &'a Value,
     meta: &'a Meta,
     now: &'a str,
@@ -83,6 +100,9 @@ struct Ground<'a> {
 
 impl Ground<'_> {
     fn live(&self, records: &[Value], socket: &Socket) -> Result<Plan, Stop> {
+        if let Some(first) = self.call_created(socket)? {
+            return Ok(first);
+        }
         let mut plan = Plan::in_order();
         self.keep(&mut plan);
         let refused = self.view.refused().first().map(|refusal| refusal.message.clone());
@@ -96,6 +116,9 @@ impl Ground<'_> {
         }
         let shown = refused.as_deref().filter(|words| !self.shows(words));
         self.show(&mut plan, &Sum::of(records), &made, shown);
+        if let Some(apparatus) = Apparatus::of(Who::Socket, &socket.seen) {
+            self.attendant.rest(&apparatus, &mut plan)?;
+        }
         Ok(match shown {
             Some(words) => plan.failing(words),
             None => plan,
@@ -129,7 +152,7 @@ impl Ground<'_> {
 
     /// Tells of the socket itself, once: what it shows says whether that was.
     fn create(&self, plan: &mut Plan, socket: &Socket) -> Result<Vec<Made>, Problem> {
-        if !self.object["status"]["conditions"].is_null() {
+        if self.condition("Coupled").is_some() {
             return Ok(self.known());
         }
         let all = self.rendered(socket, Event::Created)?;
@@ -164,6 +187,9 @@ impl Ground<'_> {
             self.show(&mut plan, &Sum::of(records), &self.known(), None);
             let count = records.len();
             return Ok(plan.waiting(format!("{count} {} to be decoupled", if count == 1 { "plug" } else { "plugs" })));
+        }
+        if let Some(first) = socket.map(|socket| self.call_deleted(socket)).transpose()?.flatten() {
+            return Ok(first);
         }
         let refused = self.view.refused().first().map(|refusal| refusal.message.clone());
         if let Some(socket) = socket.filter(|_| refused.is_none()) {

@@ -20,6 +20,13 @@ pub enum Stand {
     Coupled,
     /// The socket does not take it: reason and message.
     Refused(&'static str, String),
+    /// A program that takes part does not answer yet.
+    Apparatus {
+        /// What was coupled is being updated; it is being coupled otherwise.
+        updating: bool,
+        /// What is waited for.
+        why: String,
+    },
     /// Something is wrong.
     Failing(String),
     /// Somebody else manages a field that it wants.
@@ -52,6 +59,13 @@ fn wanted(stand: &Stand) -> Vec<Condition> {
         Stand::NoSocket => vec![coupled(false, "SocketNotCreated", "waiting for socket to be created")],
         Stand::Coupling(on) => [vec![coupled(false, "CouplingInProcess", "coupling to socket")], waiting(on)].concat(),
         Stand::Updating(on) => [vec![coupled(false, "UpdatingInProcess", "updating coupling")], waiting(on)].concat(),
+        Stand::Apparatus { updating, why } => {
+            let coupled = match updating {
+                true => coupled(false, "UpdatingInProcess", "updating coupling"),
+                false => coupled(false, "CouplingInProcess", "coupling to socket"),
+            };
+            vec![coupled, one("ApparatusReady", false, "NotReady", why)]
+        }
         Stand::Coupled => vec![coupled(true, "CouplingSucceeded", "coupling succeeded")],
         Stand::Refused(reason, message) => vec![coupled(false, reason, message)],
         Stand::Failing(message) => failed(message),

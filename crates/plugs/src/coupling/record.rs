@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{Event, Meta};
-use crate::render::{Both, Values};
+use crate::render::{Both, Values, Who};
 
 /// An object that cannot be confused with a later one of its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +87,25 @@ pub struct Snapshot {
     pub socket: Value,
 }
 
+impl Snapshot {
+    /// That of one side.
+    pub fn of(&self, who: Who) -> &Value {
+        match who {
+            Who::Plug => &self.plug,
+            Who::Socket => &self.socket,
+        }
+    }
+}
+
+/// What an apparatus adds to a config, and to which question it said so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The number of the question.
+    pub key: String,
+    /// What it said.
+    pub values: Values,
+}
+
 /// What is known of a plug's coupling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,6 +116,15 @@ pub struct Record {
     pub since: String,
     /// `created` was told.
     pub created: bool,
+    /// The plug's own apparatus was told of it.
+    #[serde(default)]
+    pub told_created: bool,
+    /// The plug's own apparatus was told of its end.
+    #[serde(default)]
+    pub told_deleted: bool,
+    /// What the apparatus of each side adds to its config.
+    #[serde(default)]
+    pub told: Both<Option<Told>>,
     /// The socket it is coupled to, or about to be.
     #[serde(default)]
     pub socket: Option<Identity>,
@@ -176,6 +204,7 @@ impl Record {
         (self.socket, self.coupled, self.pending, self.result, self.snapshot) = (None, false, None, None, None);
         (self.content, self.config, self.inventory) = (String::new(), Both::default(), Both::default());
         (self.refusals, self.admitted, self.hidden) = (0, None, Both::default());
+        self.told = Both::default();
         self.abandoned.clear();
     }
 }

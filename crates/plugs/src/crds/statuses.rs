@@ -44,6 +44,10 @@ pub(super) fn socket() -> Value {
             "waiting": count("how many wait"),
         })),
         "made": list(free("one"), "what was made for the socket alone"),
+        "apparatus": object(json!({
+            "created": flag("its program was told of the socket"),
+            "deleted": flag("its program was told of the socket's end"),
+        })),
     }))
 }
 

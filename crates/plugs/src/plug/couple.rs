@@ -72,6 +72,7 @@ impl Work<'_> {
             // A plug of the same name was made anew; the record is now this one's.
             self.record.plug = Identity { uid: self.meta.uid.clone(), ..self.record.plug.clone() };
             self.record.created = false;
+            self.record.told_created = false;
         }
         match was_bound {
             true => Err(Halt::Here(Stand::NoSocket, Onward::NextRun)),
@@ -131,9 +132,10 @@ impl Work<'_> {
     ) -> Result<Assembly<'p>, Halt> {
         let engine = self.engine();
         let data = data(reading, pair)?;
-        let side = |who: Who| {
+        let mut side = |who: Who| {
             let own = vars(reading, &engine, pair, who, &pair.side(who).vars)?;
-            config(reading, &engine, pair, who, &data, &own, None)
+            let told = self.told(pair, who, &data, &own)?;
+            Ok::<_, Halt>(config(reading, &engine, pair, who, &data, &own, told.as_ref())?)
         };
         let config = Both { plug: side(Who::Plug)?, socket: side(Who::Socket)? };
         let root = Roots::pair(pair).config(&config).value();
@@ -144,7 +146,9 @@ impl Work<'_> {
         let objects = Both { plug: of(Who::Plug)?, socket: of(Who::Socket)? };
         let all = [Content::objects(&objects.plug), Content::objects(&objects.socket)].concat();
         let epochs = (pair.plug.side.epoch.as_str(), pair.socket.side.epoch.as_str());
-        let told = Vec::new();
+        // A program sees all of both.
+        let programs = Who::BOTH.into_iter().any(|who| pair.side(who).apparatus.is_some());
+        let told = if programs { vec![&pair.plug.seen["spec"], &pair.socket.seen["spec"]] } else { Vec::new() };
         let content = hash(&Content { config: &config, epochs, objects: all, told });
         Ok(Assembly { pair, accounts, data, config, objects, content })
     }
@@ -253,6 +257,7 @@ impl Work<'_> {
             if self.record.pending.as_ref().is_some_and(|pending| pending.done.contains(&mark)) {
                 continue;
             }
+            self.call(made.pair, who, event, &made.config)?;
             let manager = manager(&made.pair.plug.meta, who);
             self.perform(made.objects.of(who), event, made.accounts.of(who), &manager)?;
             let number = self.record.pending.as_ref().map_or(0, |pending| pending.number);

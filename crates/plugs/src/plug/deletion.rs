@@ -5,7 +5,7 @@ use switchboard_kernel::operator::Stop;
 use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
 
 use super::halt::Halt;
-use super::work::{Work, manager};
+use super::work::{NAMESPACES, Work, manager};
 use crate::coupling::Stand;
 use crate::model::{Event, FINALIZER, PLUGS, Plug};
 use crate::render::{Roots, Trouble, Who, objects};
@@ -25,6 +25,9 @@ impl Work<'_> {
     }
 
     fn bury_steps(&mut self) -> Result<(), Halt> {
+        let namespace = self.view.get(&NAMESPACES, "", &self.meta.namespace)?;
+        self.namespace_goes =
+            namespace.is_none_or(|object| object.value()["metadata"]["deletionTimestamp"].is_string());
         if self.record.is_bound() {
             self.part()?;
             let (refusals, abandoned) = (self.record.refusals, self.record.abandoned.clone());
@@ -45,6 +48,7 @@ impl Work<'_> {
     /// What was asked for at the end, and what was made at the beginning.
     fn last_of_all(&mut self) -> Result<(), Halt> {
         if let Some(Ok(plug)) = self.object.as_ref().map(Plug::read) {
+            self.call_deleted(&plug.seen)?;
             let root = Roots::alone(Who::Plug, &plug.seen).value();
             let last = objects(
                 &self.engine(),

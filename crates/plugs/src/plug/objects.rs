@@ -41,6 +41,9 @@ impl Work<'_> {
                 continue;
             }
             let (resource, live) = self.live_object(&made)?;
+            if live.is_none() && self.cannot_make_in(&made.namespace) {
+                continue;
+            }
             match one.action {
                 Action::Delete => self.remove(&made, &resource, live.as_ref()),
                 Action::Apply => self.apply(one, &made, &resource, live.as_ref(), account, manager)?,

@@ -25,6 +25,10 @@ impl Work<'_> {
         self.unbind()?;
         let number = self.record.pending.as_ref().map_or(0, |pending| pending.number);
         for who in Who::BOTH {
+            if self.record.pending.as_ref().is_some_and(|pending| pending.done.contains(who.word())) {
+                continue;
+            }
+            self.call_decoupled(who)?;
             self.last_objects(who)?;
             if let Some(about) = self.identity(who) {
                 self.tell(who, &about, Event::Decoupled, number);
@@ -33,6 +37,10 @@ impl Work<'_> {
             let own = |one: &&Made| !self.record.own.iter().any(|own| own.is_same(one));
             let made: Vec<Made> = self.record.inventory.of(who).iter().filter(own).cloned().collect();
             self.remove_all(&made)?;
+            // Written down only if the other side halts: its program is called by a run of its own.
+            if let Some(pending) = &mut self.record.pending {
+                pending.done.insert(who.word().to_string());
+            }
         }
         Ok(())
     }
@@ -112,8 +120,8 @@ impl Work<'_> {
         }
     }
 
-    fn warn(&mut self, who: Who, message: &str) {
-        let Some(about) = self.identity(who) else { return };
+    pub fn warn(&mut self, who: Who, message: &str) {
+        let Some(about) = self.identity(who).filter(|about| !self.cannot_make_in(&about.namespace)) else { return };
         let at = self.now.clone();
         self.plan.push(notice(who, &about, Notice::Warning { reason: "TeardownIncomplete", message }, message, &at));
     }

@@ -9,17 +9,23 @@ use switchboard_kernel::view::{Outside, View};
 use super::Options;
 use super::halt::{Halt, Onward};
 use super::reading::Reading;
+use crate::apparatus::Caller;
 use crate::coupling::{Identity, Notice, Record, SECRETS, Shown, Stand, StorageError, load, notice, shown, stored};
 use crate::model::{Event, FINALIZER, Meta, PLUGS, Plug};
 use crate::render::{Engine, Roots, Who, objects};
+
+/// The way to programs that take part.
+#[derive(Clone, Copy)]
+pub(super) struct Door<'a> {
+    pub outside: &'a Outside<'a>,
+    pub caller: &'a Caller,
+}
 
 /// What a run has in its hands.
 pub(super) struct Work<'a> {
     pub options: Options,
     pub view: &'a View,
-    /// The way to programs that take part.
-    #[expect(dead_code, reason = "programs are not called yet")]
-    pub outside: &'a Outside<'a>,
+    pub door: Door<'a>,
     /// The plug as it was read; absent when it is gone.
     pub object: Option<Value>,
     pub meta: Meta,
@@ -27,6 +33,8 @@ pub(super) struct Work<'a> {
     /// The record's Secret as it is after what was planned so far.
     saved: Option<Value>,
     pub plan: Plan,
+    /// The plug's namespace goes as well: nothing can be made in it any more.
+    pub namespace_goes: bool,
     pub shown: Shown,
     pub now: String,
 }
@@ -35,7 +43,7 @@ impl<'a> Work<'a> {
     pub fn begin(
         options: Options,
         view: &'a View,
-        outside: &'a Outside<'a>,
+        door: Door<'a>,
         object: Value,
         meta: &Meta,
         secret: Option<Value>,
@@ -48,19 +56,20 @@ impl<'a> Work<'a> {
         Ok(Self {
             options,
             view,
-            outside,
+            door,
             object: Some(object),
             meta: meta.clone(),
             record,
             saved: secret,
             plan: Plan::in_order(),
+            namespace_goes: false,
             shown: Shown::default(),
             now,
         })
     }
 
     /// For a plug that is gone, of which only the record is left.
-    pub fn orphaned(options: Options, view: &'a View, outside: &'a Outside<'a>, record: Record, secret: Value) -> Self {
+    pub fn orphaned(options: Options, view: &'a View, door: Door<'a>, record: Record, secret: Value) -> Self {
         let meta = Meta {
             name: record.plug.name.clone(),
             namespace: record.plug.namespace.clone(),
@@ -69,7 +78,8 @@ impl<'a> Work<'a> {
             ..Meta::default()
         };
         let (plan, shown, now) = (Plan::in_order(), Shown::default(), now(view));
-        Self { options, view, outside, object: None, meta, record, saved: Some(secret), plan, shown, now }
+        let (object, saved, namespace_goes) = (None, Some(secret), false);
+        Self { options, view, door, object, meta, record, saved, plan, namespace_goes, shown, now }
     }
 
     /// The record cannot be read: says so on the plug.
@@ -142,6 +152,7 @@ impl<'a> Work<'a> {
         if self.record.created {
             return Ok(());
         }
+        self.call_created(&plug.seen)?;
         let root = Roots::alone(Who::Plug, &plug.seen).value();
         let engine = self.engine();
         let made =
@@ -168,6 +179,9 @@ impl<'a> Work<'a> {
         self.record.failing = matches!(stand, Stand::Failing(_) | Stand::Conflict(_));
         self.save();
         self.show(&stand);
+        if !matches!(stand, Stand::Apparatus { .. }) {
+            self.rest()?;
+        }
         Ok(match onward {
             None | Some(Onward::NextRun) => self.plan,
             Some(Onward::Waits(on)) => self.plan.waiting(on),
@@ -182,7 +196,7 @@ impl<'a> Work<'a> {
             Ok(()) => Ok(self.plan),
             Err(Halt::Stop(stop)) => Err(stop),
             Err(Halt::Here(stand, onward)) => {
-                self.record.failing = true;
+                self.record.failing = onward != Onward::NextRun;
                 self.save();
                 self.show(&stand);
                 Ok(match onward {
@@ -192,6 +206,16 @@ impl<'a> Work<'a> {
                 })
             }
         }
+    }
+
+    /// Whether nothing can be made in a namespace, because it goes together with the plug.
+    pub fn cannot_make_in(&self, namespace: &str) -> bool {
+        self.namespace_goes && namespace == self.meta.namespace
+    }
+
+    /// Whether the record is not yet written down as it is.
+    pub fn unsaved(&self) -> bool {
+        self.saved.as_ref() != Some(&stored(&self.record, self.saved.as_ref()))
     }
 
     /// Writes the record down, if it is not so already.
@@ -224,6 +248,9 @@ impl<'a> Work<'a> {
 
     /// Tells an event as a Kubernetes Event.
     pub fn tell(&mut self, who: Who, about: &Identity, event: Event, number: u64) {
+        if self.cannot_make_in(&about.namespace) {
+            return;
+        }
         let at = self.record.pending.as_ref().map_or_else(|| self.record.since.clone(), |pending| pending.at.clone());
         let socket = self.record.socket.as_ref().map_or("", |socket| socket.uid.as_str());
         let what = format!("{} {number} {socket}", self.record.plug.uid);

@@ -70,5 +70,9 @@ pub(super) fn status(
     if !made.is_empty() {
         status["made"] = json!(made);
     }
+    // What its program has heard.
+    if !before["apparatus"].is_null() {
+        status["apparatus"] = before["apparatus"].clone();
+    }
     status
 }

@@ -1,0 +1,70 @@
+//! What an apparatus is told: the bodies of its calls.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::render::Who;
+
+/// The version of the bodies. `/config` has always said it as a number, the events as text; programs read both.
+const VERSION: u64 = 1;
+
+/// The body of `/config`: `vars` are those of the side that is asked, and left out when it has none.
+pub fn config_body(
+    plug: &Value,
+    socket: &Value,
+    plug_data: &BTreeMap<String, String>,
+    socket_data: &BTreeMap<String, String>,
+    vars: Option<&BTreeMap<String, String>>,
+) -> Value {
+    let mut body = json!({
+        "version": VERSION,
+        "plug": plug,
+        "socket": socket,
+        "plugData": plug_data,
+        "socketData": socket_data,
+    });
+    if let Some(vars) = vars {
+        body["vars"] = json!(vars);
+    }
+    body
+}
+
+/// The body of an event. Before it is coupled, and after, a side knows itself alone: the other and the configs are left out.
+pub fn event_body(
+    who: Who,
+    owner: &Value,
+    coupled: Option<(&Value, &BTreeMap<String, String>, &BTreeMap<String, String>)>,
+) -> Value {
+    let mut body = Map::from_iter([
+        ("version".to_string(), Value::from(VERSION.to_string())),
+        (who.word().to_string(), owner.clone()),
+    ]);
+    if let Some((other, plug_config, socket_config)) = coupled {
+        let opposite = match who {
+            Who::Plug => Who::Socket,
+            Who::Socket => Who::Plug,
+        };
+        body.insert(opposite.word().to_string(), other.clone());
+        body.insert("plugConfig".to_string(), json!(plug_config));
+        body.insert("socketConfig".to_string(), json!(socket_config));
+    }
+    Value::Object(body)
+}
+
+/// The number of a question: as long as it stays the same, the answer of `/config` need not be asked for again.
+///
+/// What a server writes into an object without a change of it is left out: status, revisions, who wrote which field when.
+pub fn config_key(url: &str, body: &Value) -> String {
+    let mut asked = body.clone();
+    for side in [Who::Plug, Who::Socket] {
+        if let Some(object) = asked.get_mut(side.word()).and_then(Value::as_object_mut) {
+            object.remove("status");
+            if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata
+                    .retain(|field, _| !matches!(field.as_str(), "resourceVersion" | "managedFields" | "generation"));
+            }
+        }
+    }
+    super::pod::digest(&[url, &asked.to_string()])
+}

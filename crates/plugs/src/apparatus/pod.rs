@@ -1,0 +1,180 @@
+//! The pod and the service of an apparatus.
+
+use ring::digest::{SHA256, digest as sha256};
+use serde_json::{Map, Value, json};
+
+use super::Apparatus;
+use crate::render::Who;
+
+/// Which spec a pod was made of.
+pub const SPEC_HASH_ANNOTATION: &str = "integration.rock8s.com/apparatus-hash";
+/// When the pod is stopped if nobody calls it: kept on the pod, so that it outlives the operator.
+pub const IDLE_ANNOTATION: &str = "integration.rock8s.com/idle-deadline";
+/// The pod has answered a ping.
+pub const ANSWERED_ANNOTATION: &str = "integration.rock8s.com/answered";
+/// Where a pod that is a local process listens.
+pub const ADDRESS_ANNOTATION: &str = "integration.rock8s.com/address";
+
+/// The port's name that says which one the API is at.
+const PORT_NAME: &str = "container";
+/// The longest name of a service.
+const MAX_NAME_BYTES: usize = 63;
+/// The fields of an apparatus that are its own; all others are those of a pod's spec.
+const OWN_FIELDS: [&str; 7] = ["endpoint", "idleTimeout", "startupTimeout", "timeout", "port", "metadata", "template"];
+
+/// An apparatus that cannot be a pod.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PodError {
+    /// No port is said.
+    #[error(
+        "spec.apparatus.containers: no port is named `container`\nhint: name the port of its API so, or say `spec.apparatus.port`"
+    )]
+    NoPort,
+}
+
+/// The names of an apparatus' objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Of the pod and the service.
+    pub name: String,
+}
+
+/// `NAME-apparatus`, or with the kind in it when the service of that name belongs to another: a Plug and a Socket may have one name.
+pub fn names(apparatus: &Apparatus<'_>, service: Option<&Value>) -> Names {
+    let owner = service.and_then(|service| service.pointer("/metadata/ownerReferences")?.as_array());
+    let taken = service.is_some()
+        && !owner.is_some_and(|owners| owners.iter().any(|owner| owner["uid"].as_str() == Some(apparatus.uid())));
+    let middle = if taken { format!("-{}", apparatus.who.word()) } else { String::new() };
+    Names { name: fitted(apparatus.name(), &format!("{middle}-apparatus")) }
+}
+
+/// A service's name has no dots and at most 63 bytes; what had to be changed is told apart by a few digits.
+fn fitted(owner: &str, ending: &str) -> String {
+    let plain = owner.replace('.', "-");
+    let starts_well = plain.starts_with(|c: char| c.is_ascii_lowercase());
+    if plain == owner && starts_well && owner.len() + ending.len() <= MAX_NAME_BYTES {
+        return format!("{owner}{ending}");
+    }
+    let mark = &digest(&[owner])[..8];
+    let room = MAX_NAME_BYTES - ending.len() - mark.len() - 3;
+    let kept: String = plain.chars().take(room).collect();
+    format!("{}{}-{mark}{ending}", if starts_well { "" } else { "a-" }, kept.trim_end_matches('-'))
+}
+
+pub(super) fn containers(spec: &Value) -> Option<&Vec<Value>> {
+    spec["containers"].as_array().or_else(|| spec.pointer("/template/spec/containers")?.as_array())
+}
+
+/// The pod, to be made.
+///
+/// `idle_deadline` is when it is stopped if nobody calls it.
+///
+/// # Errors
+/// [`PodError`] when nobody could reach it.
+pub fn pod(apparatus: &Apparatus<'_>, names: &Names, idle_deadline: &str) -> Result<Value, PodError> {
+    port(apparatus)?;
+    let spec = pod_spec(apparatus);
+    let template = |field: &str| apparatus.spec.pointer(&format!("/template/metadata/{field}"));
+    let own = |field: &str| apparatus.spec.pointer(&format!("/metadata/{field}"));
+    let merged = |field: &str| {
+        let maps = [template(field), own(field)].into_iter().flatten().filter_map(Value::as_object);
+        maps.flatten().map(|(key, value)| (key.clone(), value.clone())).collect::<Map<String, Value>>()
+    };
+    let mut labels = merged("labels");
+    labels.insert("apparatus".to_string(), names.name.as_str().into());
+    let mut annotations = merged("annotations");
+    annotations.entry("sidecar.istio.io/inject").or_insert_with(|| "false".into());
+    annotations.insert(SPEC_HASH_ANNOTATION.to_string(), spec_hash(apparatus).into());
+    annotations.insert(IDLE_ANNOTATION.to_string(), idle_deadline.into());
+    let mut metadata = metadata(apparatus, names);
+    metadata["labels"] = labels.into();
+    metadata["annotations"] = annotations.into();
+    Ok(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
+}
+
+/// The service before it, to be made.
+///
+/// # Errors
+/// As [`pod`].
+pub fn service(apparatus: &Apparatus<'_>, names: &Names) -> Result<Value, PodError> {
+    let port = port(apparatus)?;
+    Ok(json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(apparatus, names),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": {"apparatus": names.name},
+            "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": port}],
+        },
+    }))
+}
+
+fn metadata(apparatus: &Apparatus<'_>, names: &Names) -> Value {
+    json!({
+        "name": names.name,
+        "namespace": apparatus.namespace(),
+        "ownerReferences": [{
+            "apiVersion": "integration.rock8s.com/v1beta1",
+            "kind": kind(apparatus.who),
+            "name": apparatus.name(),
+            "uid": apparatus.uid(),
+            "controller": true,
+            "blockOwnerDeletion": true,
+        }],
+    })
+}
+
+fn kind(who: Who) -> &'static str {
+    match who {
+        Who::Plug => "Plug",
+        Who::Socket => "Socket",
+    }
+}
+
+fn pod_spec(apparatus: &Apparatus<'_>) -> Value {
+    let mut spec = apparatus.spec.pointer("/template/spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let own = apparatus.spec.as_object().into_iter().flatten();
+    for (field, value) in own.filter(|(field, _)| !OWN_FIELDS.contains(&field.as_str())) {
+        spec.insert(field.clone(), value.clone());
+    }
+    let account = apparatus.owner.pointer("/spec/serviceAccountName").and_then(Value::as_str).unwrap_or("default");
+    // The account is the owner's: an apparatus does not choose whom it acts as.
+    spec.insert("serviceAccountName".to_string(), account.into());
+    spec.entry("automountServiceAccountToken").or_insert(true.into());
+    Value::Object(spec)
+}
+
+/// The port of its API: by name, by number, or the only one there is.
+fn port(apparatus: &Apparatus<'_>) -> Result<Value, PodError> {
+    let said = &apparatus.spec["port"];
+    if said.is_u64() || said.is_string() {
+        return Ok(said.clone());
+    }
+    let all = containers(apparatus.spec).into_iter().flatten();
+    let ports: Vec<&Value> = all.flat_map(|container| container["ports"].as_array().into_iter().flatten()).collect();
+    if ports.iter().any(|port| port["name"] == PORT_NAME) {
+        return Ok(PORT_NAME.into());
+    }
+    match ports.as_slice() {
+        [only] => Ok(only["containerPort"].clone()),
+        _ => Err(PodError::NoPort),
+    }
+}
+
+/// What a pod is made of, as a number: when it changes, the pod is another.
+pub fn spec_hash(apparatus: &Apparatus<'_>) -> String {
+    let template = &apparatus.spec["template"]["metadata"];
+    let said = [pod_spec(apparatus).to_string(), apparatus.spec["metadata"].to_string(), template.to_string()];
+    digest(&[&said[0], &said[1], &said[2]])[..16].to_string()
+}
+
+/// SHA-256 over texts, each with its length before it so that none runs into the next.
+pub(super) fn digest(texts: &[&str]) -> String {
+    let mut all = Vec::new();
+    for text in texts {
+        all.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        all.extend_from_slice(text.as_bytes());
+    }
+    sha256(&SHA256, &all).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

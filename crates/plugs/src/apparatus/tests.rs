@@ -1,0 +1,300 @@
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn owner(apparatus: Value) -> Value {
+    json!({
+        "apiVersion": "integration.rock8s.com/v1beta1",
+        "kind": "Socket",
+        "metadata": {"name": "db", "namespace": "data", "uid": "u-1"},
+        "spec": {"serviceAccountName": "keeper", "apparatus": apparatus},
+    })
+}
+
+fn with_pod() -> Value {
+    owner(json!({
+        "endpoint": "/socket",
+        "idleTimeout": 40,
+        "containers": [{"name": "api", "image": "apparatus:1", "ports": [{"containerPort": 3000, "name": "container"}]}],
+    }))
+}
+
+fn now() -> Timestamp {
+    "2026-01-01T12:00:00Z".parse().unwrap()
+}
+
+fn seconds(count: i64) -> jiff::SignedDuration {
+    jiff::SignedDuration::from_secs(count)
+}
+
+fn url_of(apparatus: Value) -> Result<String, EndpointError> {
+    let owner = owner(apparatus);
+    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    base_url(&apparatus, &names(&apparatus, None), None)
+}
+
+#[test]
+fn endpoints_lead_where_they_say() {
+    let containers = json!([{"name": "api", "image": "x", "ports": [{"containerPort": 80}]}]);
+    let beside = |endpoint: &str| url_of(json!({"endpoint": endpoint, "containers": containers})).unwrap();
+    let own = "http://db-apparatus.data.svc.cluster.local";
+    assert_eq!(beside(""), own);
+    assert_eq!(beside("/socket"), format!("{own}/socket"));
+    assert_eq!(beside("/socket/"), format!("{own}/socket"), "a slash at the end takes nothing else with it");
+    assert_eq!(beside("socket"), format!("{own}/socket"), "a word beside a pod is a path");
+    let alone = |endpoint: &str| url_of(json!({"endpoint": endpoint, "containers": []})).unwrap();
+    assert_eq!(alone(""), "http://localhost");
+    assert_eq!(alone("/socket"), "http://localhost/socket");
+    assert_eq!(alone("abcdefg"), "http://abcdefg", "seven characters are as good as any");
+    assert_eq!(alone("keycloak:3000/socket/"), "http://keycloak:3000/socket");
+    assert_eq!(alone("https://example.com/a/"), "https://example.com/a");
+}
+
+#[test]
+fn an_endpoint_that_cannot_be_asked_is_named() {
+    assert_eq!(url_of(json!({"endpoint": "ftp://x"})), Err(EndpointError::Scheme("ftp".to_string())));
+    assert_eq!(url_of(json!({"endpoint": "http:///x"})), Err(EndpointError::NoHost("http:///x".to_string())));
+}
+
+#[test]
+fn a_local_process_is_reached_where_it_listens() {
+    let owner = with_pod();
+    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let pod = json!({"metadata": {"annotations": {ADDRESS_ANNOTATION: "127.0.0.1:4711"}}});
+    assert_eq!(base_url(&apparatus, &names(&apparatus, None), Some(&pod)).unwrap(), "http://127.0.0.1:4711/socket");
+}
+
+#[test]
+fn what_is_shown_of_a_url_holds_no_secret() {
+    assert_eq!(shown("https://me:hunter2@example.com:8443/a/b?token=x"), "https://example.com:8443/a/b");
+    assert_eq!(shown("http://example.com"), "http://example.com");
+}
+
+#[test]
+fn answers_of_config_are_texts() {
+    let texts = |body: &str| config_answer("http://x/config", body.as_bytes());
+    let answer = texts(
+        r#"{"n": 1000000, "f": 1e6, "big": 1e21, "half": 0.5, "no": null, "o": {"b": 1, "a": [true]}, "t": "x", "y": true}"#,
+    );
+    let wanted = [
+        ("n", "1000000"),
+        ("f", "1000000"),
+        ("big", "1000000000000000000000"),
+        ("half", "0.5"),
+        ("o", r#"{"a":[true],"b":1}"#),
+        ("t", "x"),
+        ("y", "true"),
+    ];
+    let wanted: BTreeMap<String, String> = wanted.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    assert_eq!(answer.unwrap(), wanted);
+    assert_eq!(texts("null").unwrap(), BTreeMap::new());
+    for (body, found) in [("[]", "a list"), ("", "empty"), ("7", "a single value"), ("{", "no JSON")] {
+        let message =
+            format!("config failed: the answer of POST http://x/config must be a JSON object, and is {found}");
+        assert_eq!(texts(body).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn a_refusal_is_said_in_the_words_scripts_know() {
+    let said =
+        |answer: Answer| answer.check("event coupled", "http://x/coupled", CALL_TIMEOUT).unwrap_err().to_string();
+    assert_eq!(said(Answer::Status(500)), "event coupled failed with 500 status from POST http://x/coupled");
+    assert_eq!(said(Answer::TimedOut), "event coupled failed: no answer from POST http://x/coupled within 10 s");
+    assert!(Answer::Status(399).check("config", "http://x/config", CALL_TIMEOUT).is_ok());
+}
+
+#[test]
+fn bodies_are_those_of_the_contract() {
+    let (plug, socket) = (json!({"kind": "Plug"}), json!({"kind": "Socket"}));
+    let map = |key: &str| BTreeMap::from([(key.to_string(), "1".to_string())]);
+    assert_eq!(
+        config_body(&plug, &socket, &map("p"), &map("s"), None),
+        json!({"version": 1, "plug": plug, "socket": socket, "plugData": {"p": "1"}, "socketData": {"s": "1"}})
+    );
+    assert_eq!(config_body(&plug, &socket, &map("p"), &map("s"), Some(&map("v")))["vars"], json!({"v": "1"}));
+    assert_eq!(event_body(Who::Plug, &plug, None), json!({"version": "1", "plug": plug}));
+    assert_eq!(
+        event_body(Who::Socket, &socket, Some((&plug, &map("a"), &map("b")))),
+        json!({"version": "1", "plug": plug, "socket": socket, "plugConfig": {"a": "1"}, "socketConfig": {"b": "1"}})
+    );
+}
+
+#[test]
+fn the_number_of_a_question_is_that_of_its_content() {
+    let body = |plug: Value, data: &str| {
+        config_body(&plug, &json!({}), &BTreeMap::from([("k".to_string(), data.to_string())]), &BTreeMap::new(), None)
+    };
+    let plug = |revision: &str, spec: &str| json!({"metadata": {"name": "web", "resourceVersion": revision, "managedFields": [revision]}, "spec": spec, "status": revision});
+    let one = config_key("http://x", &body(plug("1", "a"), "d"));
+    assert_eq!(one, config_key("http://x", &body(plug("2", "a"), "d")), "what servers write is no content");
+    assert_ne!(one, config_key("http://x", &body(plug("1", "b"), "d")));
+    assert_ne!(one, config_key("http://x", &body(plug("1", "a"), "e")));
+    assert_ne!(one, config_key("http://y", &body(plug("1", "a"), "d")));
+}
+
+#[test]
+fn a_whole_pod_template_is_taken() {
+    let owner = owner(json!({
+        "containers": [{"name": "api", "image": "x", "ports": [{"containerPort": 8080}]}],
+        "volumes": [{"name": "v", "emptyDir": {}}],
+        "imagePullSecrets": [{"name": "pull"}],
+        "serviceAccountName": "somebody-else",
+        "metadata": {"labels": {"team": "a", "apparatus": "forged"}},
+    }));
+    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let names = names(&apparatus, None);
+    let pod = pod(&apparatus, &names, "2026-01-01T00:00:00Z").unwrap();
+    assert_eq!(pod["spec"]["volumes"], json!([{"name": "v", "emptyDir": {}}]));
+    assert_eq!(pod["spec"]["imagePullSecrets"], json!([{"name": "pull"}]));
+    assert_eq!(pod["spec"]["serviceAccountName"], "keeper", "an apparatus acts as its owner's account");
+    assert_eq!(pod["spec"].get("affinity"), None, "no machine is asked for that nobody named");
+    assert_eq!(pod["metadata"]["labels"], json!({"team": "a", "apparatus": "db-apparatus"}));
+    assert_eq!(pod["metadata"]["annotations"]["sidecar.istio.io/inject"], "false");
+    assert_eq!(pod["metadata"]["ownerReferences"][0]["uid"], "u-1");
+    assert_eq!(service(&apparatus, &names).unwrap()["spec"]["ports"][0]["targetPort"], 8080);
+}
+
+#[test]
+fn a_pod_that_nobody_could_reach_is_refused() {
+    let owner = owner(json!({"containers": [{"name": "a", "image": "x"}]}));
+    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    assert_eq!(service(&apparatus, &names(&apparatus, None)), Err(PodError::NoPort));
+    assert!(PodError::NoPort.to_string().contains("spec.apparatus.containers"));
+}
+
+#[test]
+fn names_are_those_of_services_and_belong_to_one_owner() {
+    let named = |name: &str, service: Option<Value>| {
+        let mut owner = with_pod();
+        owner["metadata"]["name"] = name.into();
+        let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+        names(&apparatus, service.as_ref()).name
+    };
+    assert_eq!(named("db", None), "db-apparatus");
+    let of = |uid: &str| json!({"metadata": {"ownerReferences": [{"uid": uid}]}});
+    assert_eq!(named("db", Some(of("u-1"))), "db-apparatus");
+    assert_eq!(named("db", Some(of("u-2"))), "db-socket-apparatus", "a Plug of that name was first");
+    let dotted = named("db.example.com", None);
+    assert!(dotted.starts_with("db-example-com-") && dotted.ends_with("-apparatus"), "{dotted}");
+    assert_ne!(dotted, named("db.example-com", None));
+    let long = named(&"x".repeat(200), None);
+    assert!(long.len() <= 63, "{long}");
+    assert!(named("1st", None).starts_with("a-1st"), "a service begins with a letter");
+}
+
+fn running(owner: &Value, fields: Value) -> Value {
+    let apparatus = Apparatus::of(Who::Socket, owner).unwrap();
+    let mut pod = pod(&apparatus, &names(&apparatus, None), "2026-01-01T12:00:30Z").unwrap();
+    pod["metadata"]["creationTimestamp"] = "2026-01-01T11:59:00Z".into();
+    pod["status"] = json!({"phase": "Running", "startTime": "2026-01-01T11:59:00Z"});
+    for (pointer, value) in fields.as_object().unwrap() {
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        pod.pointer_mut(parent).unwrap()[field] = value.clone();
+    }
+    pod
+}
+
+fn next(owner: &Value, pod: Option<&Value>, needed: bool, at: Timestamp) -> Step {
+    decide(&Apparatus::of(Who::Socket, owner).unwrap(), pod, needed, at)
+}
+
+#[test]
+fn a_pod_is_started_when_it_is_needed_and_not_before() {
+    let owner = with_pod();
+    assert_eq!(next(&owner, None, false, now()), Step::Rest);
+    assert_eq!(next(&owner, None, true, now()), Step::Start);
+    let pod = running(&owner, json!({}));
+    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Ping);
+    let pod = running(&owner, json!({"/status/phase": "Pending"}));
+    let until = "2026-01-01T12:04:00Z".parse().unwrap();
+    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Wait { until, why: "the pod is Pending".to_string() });
+}
+
+#[test]
+fn a_pod_is_stopped_at_the_deadline_it_carries() {
+    let owner = with_pod();
+    let pod = running(&owner, json!({}));
+    let until: Timestamp = "2026-01-01T12:00:30Z".parse().unwrap();
+    assert_eq!(next(&owner, Some(&pod), false, now()), Step::Idle { until });
+    assert_eq!(next(&owner, Some(&pod), false, until), Step::Stop);
+    assert_eq!(next(&owner, Some(&pod), true, until), Step::Ping, "who calls it renews it");
+    // Nobody wrote a deadline: it counts from when the pod was made.
+    let bare = running(
+        &owner,
+        json!({"/metadata/annotations": {SPEC_HASH_ANNOTATION: spec_hash(&Apparatus::of(Who::Socket, &owner).unwrap())}}),
+    );
+    assert_eq!(next(&owner, Some(&bare), false, now()), Step::Stop);
+}
+
+#[test]
+fn a_call_keeps_a_pod_for_its_whole_idle_time_without_writing_each_time() {
+    let owner = with_pod();
+    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let mut pod = running(&owner, json!({}));
+    let written = needs_renewal(&apparatus, &pod, now()).unwrap();
+    assert_eq!(written, now() + seconds(80));
+    pod["metadata"]["annotations"][IDLE_ANNOTATION] = written.to_string().into();
+    assert_eq!(needs_renewal(&apparatus, &pod, now() + seconds(40)), None);
+    assert!(needs_renewal(&apparatus, &pod, now() + seconds(41)).is_some());
+}
+
+#[test]
+fn a_pod_of_another_spec_is_replaced_or_stopped() {
+    let mut owner = with_pod();
+    let pod = running(&owner, json!({}));
+    owner["spec"]["apparatus"]["containers"][0]["image"] = "apparatus:2".into();
+    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Replace { why: "its spec has changed".to_string() });
+    assert_eq!(next(&owner, Some(&pod), false, now()), Step::Stop);
+    // What does not concern the pod does not touch it.
+    let mut owner = with_pod();
+    owner["spec"]["apparatus"]["endpoint"] = "/other".into();
+    owner["spec"]["apparatus"]["idleTimeout"] = 10.into();
+    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Ping);
+}
+
+#[test]
+fn a_pod_that_failed_is_replaced_and_says_why() {
+    let owner = with_pod();
+    let pod = running(&owner, json!({"/status/phase": "Failed", "/status/message": "The node was low on memory"}));
+    let why = "the pod is Failed: The node was low on memory".to_string();
+    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Replace { why });
+    let pod = running(&owner, json!({"/metadata/deletionTimestamp": "2026-01-01T12:00:00Z"}));
+    assert!(matches!(next(&owner, Some(&pod), true, now()), Step::Wait { .. }));
+}
+
+#[test]
+fn a_pod_that_does_not_come_up_is_replaced_after_its_time() {
+    let owner = with_pod();
+    let status =
+        json!({"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]});
+    let pod = running(&owner, json!({"/status": status}));
+    let late = now() + seconds(240);
+    assert_eq!(
+        next(&owner, Some(&pod), true, late),
+        Step::Replace { why: "it did not come up within 300 s: ImagePullBackOff".to_string() }
+    );
+    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let pod = running(&owner, json!({}));
+    let refused = Answer::NotRunning("connection refused".to_string());
+    assert!(matches!(unanswered(&apparatus, &pod, &refused, now()), Step::Wait { .. }));
+    assert!(matches!(unanswered(&apparatus, &pod, &refused, late), Step::Replace { .. }));
+    let slow = unanswered(&apparatus, &pod, &Answer::TimedOut, late);
+    assert!(matches!(slow, Step::Wait { .. }), "what listens is not ended: {slow:?}");
+}
+
+#[test]
+fn a_hanging_apparatus_costs_its_timeout_and_no_more() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let call = Call { timeout: Duration::from_millis(50), ..Call::ping(&url) };
+    assert_eq!(super::call::sent(&call).0, Answer::TimedOut);
+    drop(listener);
+    assert!(matches!(super::call::sent(&call).0, Answer::NotRunning(_)));
+}

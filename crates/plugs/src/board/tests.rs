@@ -1,0 +1,73 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::*;
+
+/// Two sockets and four plugs: coupled, waiting for a socket that is missing, failing, refused.
+pub(crate) fn sample() -> Board {
+    let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message});
+    let plug = |name: &str, socket: &str, conditions: Value| {
+        json!({"metadata": {"namespace": "shop", "name": name, "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"socket": {"name": socket, "namespace": "data"}}, "status": {"conditions": conditions}})
+    };
+    let plugs = [
+        plug("web", "db", json!([condition("Coupled", "True", "CouplingSucceeded", "coupling succeeded")])),
+        plug(
+            "cron",
+            "queue",
+            json!([condition("Coupled", "False", "SocketNotCreated", "waiting for socket to be created")]),
+        ),
+        plug(
+            "api",
+            "db",
+            json!([
+                condition("Coupled", "False", "Error", "coupling failed"),
+                condition("Failed", "True", "Error", "plug config property 'x' is required"),
+            ]),
+        ),
+        plug("late", "db", json!([condition("Coupled", "False", "NotAllowed", "the socket does not consent")])),
+    ];
+    let sockets = [
+        json!({"metadata": {"namespace": "data", "name": "db", "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"limit": 5, "interface": {"name": "postgres", "version": "v1"}},
+            "status": {"conditions": [condition("Coupled", "True", "SocketCoupled", "1 plug coupled")]}}),
+        json!({"metadata": {"namespace": "data", "name": "cache"},
+            "status": {"conditions": [condition("Coupled", "False", "SocketEmpty", "0 plugs coupled")]}}),
+    ];
+    Board::of(&plugs, &sockets)
+}
+
+#[test]
+fn conditions_become_the_five_states() {
+    let board = sample();
+    let states: Vec<(&str, Word)> = board.plugs.iter().map(|plug| (plug.name.as_str(), plug.state)).collect();
+    assert_eq!(
+        states,
+        [
+            ("shop/api", Word::Failing),
+            ("shop/cron", Word::Waiting),
+            ("shop/late", Word::Blocked),
+            ("shop/web", Word::Ready)
+        ]
+    );
+    assert_eq!(board.plugs[0].message, "plug config property 'x' is required", "the cause, not `coupling failed`");
+    assert_eq!(board.sockets[0].state, Word::Ready, "a socket that nobody uses is as it should be");
+}
+
+#[test]
+fn sockets_count_who_is_coupled_and_who_wants_to_be() {
+    let board = sample();
+    let db = board.sockets.iter().find(|socket| socket.name == "data/db").unwrap();
+    assert_eq!((db.coupled, db.plugs, db.limit, db.interface.as_str()), (1, 3, Some(5), "postgres/v1"));
+    let cron = board.plugs.iter().find(|plug| plug.name == "shop/cron").unwrap();
+    assert!(!cron.socket_exists);
+}
+
+#[test]
+fn an_object_that_nobody_looked_at_is_working() {
+    let board = Board::of(&[json!({"metadata": {"name": "new"}})], &[]);
+    assert_eq!(board.plugs[0].state, Word::Working);
+    assert_eq!(board.plugs[0].name, "default/new");
+    assert_eq!(board.plugs[0].socket, "");
+}

@@ -1,0 +1,111 @@
+//! A socket's own program: told of the socket first, and of its end last. A run that calls it does nothing else and writes it
+//! down, so that it hears nothing twice.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use switchboard_kernel::operator::Stop;
+use switchboard_kernel::plan::{Mutation, Plan};
+
+use super::Ground;
+use crate::apparatus::{Apparatus, Outcome, STARTUP_DEADLINE, event_body};
+use crate::coupling::{Identity, Notice, conditions, notice};
+use crate::model::{Event, SOCKETS, Socket};
+use crate::plug::PARTING_PATIENCE;
+use crate::render::Who;
+
+impl Ground<'_> {
+    /// The run that tells of the socket; none when that was done, or nobody listens.
+    pub(super) fn call_created(&self, socket: &Socket) -> Result<Option<Plan>, Stop> {
+        let Some(apparatus) = Apparatus::of(Who::Socket, &socket.seen) else { return Ok(None) };
+        if self.heard("created") {
+            return Ok(None);
+        }
+        let mut plan = Plan::in_order();
+        self.keep(&mut plan);
+        if !plan.mutations.is_empty() {
+            return Ok(Some(plan));
+        }
+        let body = event_body(Who::Socket, &socket.seen, None);
+        Ok(Some(match self.attendant.event(&apparatus, Event::Created.word(), body, &mut plan)? {
+            Outcome::Done(()) => {
+                let mut status = self.object["status"].clone();
+                status["apparatus"] = json!({"created": true});
+                self.write(&mut plan, status);
+                plan
+            }
+            Outcome::Waits(why) => {
+                self.say(&mut plan, "ApparatusReady", false, "NotReady", &why);
+                plan.waiting(why)
+            }
+            Outcome::Failed(why) => {
+                self.say(&mut plan, "Failed", true, "Error", &why);
+                plan.failing(why)
+            }
+            Outcome::Wrong(why) => {
+                self.say(&mut plan, "Failed", true, "Error", &why);
+                plan.blocked(why)
+            }
+        }))
+    }
+
+    /// The run that tells of its end. A program that is gone keeps nobody.
+    pub(super) fn call_deleted(&self, socket: &Socket) -> Result<Option<Plan>, Stop> {
+        let Some(apparatus) = Apparatus::of(Who::Socket, &socket.seen) else { return Ok(None) };
+        if self.heard("deleted") || !self.heard("created") {
+            return Ok(None);
+        }
+        let mut plan = Plan::in_order();
+        let body = event_body(Who::Socket, &socket.seen, None);
+        let mut status = self.object["status"].clone();
+        let (why, patience) = match self.attendant.event(&apparatus, Event::Deleted.word(), body, &mut plan)? {
+            Outcome::Done(()) => {
+                status["apparatus"]["deleted"] = true.into();
+                self.write(&mut plan, status);
+                return Ok(Some(plan));
+            }
+            Outcome::Wrong(why) => (why, Duration::ZERO),
+            Outcome::Failed(why) => (why, PARTING_PATIENCE),
+            Outcome::Waits(why) => (why, STARTUP_DEADLINE),
+        };
+        if self.going_for() < patience {
+            return Ok(Some(plan.failing(why)));
+        }
+        status["apparatus"]["deleted"] = true.into();
+        let message = format!("its apparatus was not told of deleted: {why}");
+        let warning = Notice::Warning { reason: "TeardownIncomplete", message: &message };
+        plan.push(notice(Who::Socket, &Identity::of(self.meta), warning, &message, self.now));
+        self.write(&mut plan, status);
+        Ok(Some(plan))
+    }
+
+    pub(super) fn condition(&self, of_type: &str) -> Option<&Value> {
+        self.object["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == of_type)
+    }
+
+    fn heard(&self, event: &str) -> bool {
+        self.object["status"]["apparatus"][event] == true
+    }
+
+    fn going_for(&self) -> Duration {
+        let since = self.object["metadata"]["deletionTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        since.map_or(Duration::MAX, |since| Duration::try_from(self.view.now().duration_since(since)).unwrap_or_default())
+    }
+
+    /// One condition, before the socket is told of and has any other.
+    fn say(&self, plan: &mut Plan, of_type: &'static str, status: bool, reason: &str, message: &str) {
+        let mut shown = self.object["status"].clone();
+        let wanted = vec![(of_type, status, reason.to_string(), message.to_string())];
+        shown["conditions"] = conditions(wanted, self.meta.generation, &self.object["status"]["conditions"], self.now);
+        self.write(plan, shown);
+    }
+
+    fn write(&self, plan: &mut Plan, status: Value) {
+        if self.object["status"] != status {
+            let mut object = self.object.clone();
+            object["status"] = status;
+            plan.push(Mutation::update(&SOCKETS, object).status());
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `plugs status` as people read it, in the manner of `juju status --relations`.
+
+use crate::board::{Board, PlugRow, SocketRow};
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// A table of integrations as well.
+    pub relations: bool,
+    /// Ages and reasons as well.
+    pub wide: bool,
+}
+
+/// The tables. `age` makes a span of a time of creation: what time it is, is not known here.
+pub fn status_table(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> String {
+    let mut tables = Vec::new();
+    if !board.sockets.is_empty() {
+        tables.push(table(&socket_rows(board, shown, age)));
+    }
+    if !board.plugs.is_empty() {
+        tables.push(table(&plug_rows(board, shown, age)));
+    }
+    if shown.relations && !board.plugs.is_empty() {
+        tables.push(table(&relation_rows(board)));
+    }
+    tables.join("\n")
+}
+
+fn socket_rows(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> Vec<Vec<String>> {
+    let mut head = vec!["Socket", "Plugs", "Limit", "State"];
+    head.extend(shown.wide.then_some(["Interface", "Age"]).into_iter().flatten());
+    head.push("Message");
+    let row = |socket: &SocketRow| {
+        let limit = socket.limit.map_or_else(|| "-".to_string(), |limit| limit.to_string());
+        let plugs = format!("{}/{}", socket.coupled, socket.plugs);
+        let mut row = vec![socket.name.clone(), plugs, limit, socket.state.to_string()];
+        if shown.wide {
+            row.extend([dash(&socket.interface), age(&socket.created)]);
+        }
+        row.push(socket.message.clone());
+        row
+    };
+    rows(&head, board.sockets.iter().map(row))
+}
+
+fn plug_rows(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> Vec<Vec<String>> {
+    let mut head = vec!["Plug", "Socket", "State"];
+    head.extend(shown.wide.then_some(["Reason", "Age"]).into_iter().flatten());
+    head.push("Message");
+    let row = |plug: &PlugRow| {
+        let mut row = vec![plug.name.clone(), dash(&plug.socket), plug.state.to_string()];
+        if shown.wide {
+            row.extend([dash(&plug.reason), age(&plug.created)]);
+        }
+        row.push(plug.message.clone());
+        row
+    };
+    rows(&head, board.plugs.iter().map(row))
+}
+
+fn relation_rows(board: &Board) -> Vec<Vec<String>> {
+    let row = |plug: &PlugRow| {
+        let socket = board.socket(plug);
+        let interface = socket.map_or_else(|| "-".to_string(), |socket| dash(&socket.interface));
+        let missing = if plug.socket_exists || plug.socket.is_empty() { "" } else { " (missing)" };
+        let state = if plug.coupled { "coupled" } else { "apart" };
+        vec![format!("{}{missing}", dash(&plug.socket)), plug.name.clone(), interface, state.to_string()]
+    };
+    rows(&["Integration provider", "Requirer", "Interface", "Integration"], board.plugs.iter().map(row))
+}
+
+fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
+    std::iter::once(head.iter().map(|cell| cell.to_string()).collect()).chain(rows).collect()
+}
+
+fn dash(text: &str) -> String {
+    if text.is_empty() { "-".to_string() } else { text.to_string() }
+}
+
+/// Columns two apart; what a message breaks over several lines stays on one.
+fn table(rows: &[Vec<String>]) -> String {
+    let cell = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(text, width)| format!("{text:width$}")).collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
