@@ -126,7 +126,9 @@ fn run(_line: &str, _folder: &Path, server: &Server) {
 fn every_command_of_the_documents_works() {
     for document in DOCUMENTS {
         let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(root().join("tests"), folder.path().join("tests")).unwrap();
+        for given in ["tests", "examples"] {
+            std::os::unix::fs::symlink(root().join(given), folder.path().join(given)).unwrap();
+        }
         let mut server = None;
         for line in commands(document) {
             match line.split_whitespace().next() {

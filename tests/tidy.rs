@@ -33,6 +33,7 @@ const BORDERS: &[(&str, &[&str])] = &[
             "guest",
             "integrations",
             "kernel",
+            "plugs",
             "probe",
             "sandbox",
             "template",

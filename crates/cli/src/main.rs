@@ -2,6 +2,7 @@
 
 mod announce;
 mod control;
+mod example;
 mod explain;
 mod failure;
 mod gather;
@@ -11,10 +12,12 @@ mod individual;
 mod integrations;
 mod kernel;
 mod listen;
+mod local;
 mod operator;
 mod operators;
 mod place;
 mod plan;
+mod plugs;
 mod probe;
 mod progress;
 mod run;
@@ -88,6 +91,8 @@ enum Command {
     Template(Box<template::Template>),
     /// What integrations become: render, diff, plan, who.
     Integrations(Box<integrations::Integrations>),
+    /// Shows who is plugged in where, and what a plug and a socket would do.
+    Plugs(plugs::Plugs),
 }
 
 /// What is logged unless something else is asked for.
@@ -153,6 +158,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Operator(operator) => operator.run().await.map(well),
         Command::Template(template) => template.run().await,
         Command::Integrations(integrations) => integrations.run().await,
+        Command::Plugs(plugs) => plugs.run().await.map(|()| ExitCode::SUCCESS),
     }
 }
 

@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use switchboard_greeter::Greeter;
 use switchboard_integrations::operator::{self as integrations, Integrations};
-use switchboard_kernel::operator::{Declaration, Operator, Reaching, ServiceAccount, Stop, Unit};
+use switchboard_kernel::config::Config;
+use switchboard_kernel::operator::{Declaration, Operator, OperatorName, Reaching, ServiceAccount, Stop, Unit};
 use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::View;
+use switchboard_plugs::plug::Options;
 use switchboard_rogue::{Rogue, Vice};
 
 /// Their names, as `switchboard.yaml` names them.
-pub const KNOWN: [&str; 8] = [
+pub const KNOWN: [&str; 11] = [
+    "deferredresources",
     "greeter",
+    PLUGS,
     "rogue-blue",
     "rogue-floods",
     "rogue-hangs",
@@ -20,7 +25,11 @@ pub const KNOWN: [&str; 8] = [
     "rogue-panics",
     "rogue-red",
     "rogue-remembers",
+    "sockets",
 ];
+
+/// The operator that brings its family along: plugs, sockets and deferred resources are of no use alone.
+const PLUGS: &str = "plugs";
 
 /// The operator of a name.
 pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
@@ -30,6 +39,9 @@ pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
     }
     let vice = match name {
         "greeter" => return Some(Arc::new(Greeter)),
+        PLUGS | "sockets" | "deferredresources" => {
+            return switchboard_plugs::operators(Options::default()).into_iter().find(|one| one.name() == name);
+        }
         "rogue-blue" => Vice::Fights("blue"),
         "rogue-red" => Vice::Fights("red"),
         "rogue-floods" => Vice::Floods,
@@ -40,6 +52,19 @@ pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
         _ => return None,
     };
     Some(Arc::new(Rogue::new(name, vice)))
+}
+
+/// The operators that a name in a configuration stands for, with its settings.
+pub fn family(name: &str, settings: &Value) -> Vec<Arc<dyn Operator>> {
+    match name {
+        PLUGS => switchboard_plugs::operators(Options { strict: settings["strict"] == true }),
+        _ => operator(name).into_iter().collect(),
+    }
+}
+
+/// Whether plugs are hosted.
+pub fn hosts_plugs(config: &Config) -> bool {
+    config.operators.get(&OperatorName::new(PLUGS)).is_some_and(|operator| operator.enabled)
 }
 
 /// The same operator, writing as another service account when one is given.

@@ -11,7 +11,7 @@ use switchboard_kernel::host::{Handle, Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::{Listening, listen};
-use switchboard_kernel::operator::Operator;
+use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::place::ClusterName;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -125,10 +125,15 @@ impl Running {
 /// The operators that a configuration wants hosted.
 pub fn hosted(config: &Config) -> Vec<(std::sync::Arc<dyn Operator>, Limits)> {
     let wanted = config.operators.iter().filter(|(_, operator)| operator.enabled);
+    // One of a family that the configuration names by itself is hosted as it says there.
+    let elsewhere = |own: &str, name: &str| own != name && config.operators.contains_key(&OperatorName::new(name));
     wanted
-        .filter_map(|(name, wanted)| {
-            let operator = operators::operator(&name.0)?;
-            Some((operators::writing_as(operator, wanted.service_account.clone()), wanted.limits.clone()))
+        .flat_map(|(name, wanted)| {
+            let family = operators::family(&name.0, &wanted.settings).into_iter();
+            family
+                .filter(|operator| !elsewhere(&name.0, operator.name()))
+                .map(|one| (operators::writing_as(one, wanted.service_account.clone()), wanted.limits.clone()))
+                .collect::<Vec<_>>()
         })
         .collect()
 }

@@ -16,9 +16,11 @@ use switchboard_kernel::config::Config;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::announce::announce;
+use crate::example::{self, Example};
 use crate::failure::Failure;
 use crate::guests::Clusters;
 use crate::kernel::{self, StateDir};
+use crate::local::{Commands, Local};
 use crate::place::Place;
 use crate::run::{self, Running};
 use crate::talk::say;
@@ -52,12 +54,17 @@ pub struct Up {
     /// Which operators to host on it, and within which limits [default: the sample operator]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Something to look at, applied once the cluster serves
+    #[arg(long, value_name = "NAME", value_enum)]
+    example: Option<Example>,
     #[command(flatten)]
     state: StateDir,
 }
 
 /// What is hosted when nothing else is asked for.
 const SAMPLE: &str = "operators:\n  greeter: {}\n";
+/// What is hosted for an example when nothing else is asked for.
+const WITH_EXAMPLE: &str = "operators:\n  greeter: {}\n  plugs: {}\n";
 
 fn cluster_name(text: &str) -> Result<String, String> {
     match switchboard_object::name::dns1123_label(text).first() {
@@ -76,7 +83,10 @@ impl Up {
         let place = if self.ephemeral { Place::Memory } else { Place::directory(self.data_dir.as_deref())? };
         let config = match &self.config {
             Some(file) => kernel::read_config(file)?,
-            None => Config::parse("the built-in configuration", SAMPLE, &operators::KNOWN)?,
+            None => {
+                let sample = if self.example.is_some() { WITH_EXAMPLE } else { SAMPLE };
+                Config::parse("the built-in configuration", sample, &operators::KNOWN)?
+            }
         };
         let temporary = match place {
             Place::Memory => Some(Temporary::make()?),
@@ -103,8 +113,16 @@ impl Up {
         let listener = cluster.listen(port, &certificates)?;
         kubeconfig::write(&file, &certificates, &contexts(&cluster, address))?;
         let dir = self.state.clone().or_in(&home).path()?;
+        let commands = Commands::of(&config)?;
+        if operators::hosts_plugs(&config) {
+            example::install_kinds(&cluster.client()).await?;
+        }
         let running = Running::start(&config, clusters(&cluster, &config, &file).await?, &dir, false).await?;
+        let local = Local::start(cluster.client(), commands);
         kernel::say_where(&dir);
+        if let Some(example) = self.example {
+            example.apply(&cluster.client()).await?;
+        }
         announce(&file, &listener)?;
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -114,6 +132,9 @@ impl Up {
         }
         say("stopping");
         running.stop().await;
+        if let Some(local) = local {
+            local.stop().await;
+        }
         listener.stop().await;
         Ok(())
     }

@@ -10,6 +10,7 @@ mod gitops;
 mod guests;
 mod integrations;
 mod kernel;
+mod plugs;
 mod probe;
 mod process;
 mod rogues;

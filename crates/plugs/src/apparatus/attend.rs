@@ -51,6 +51,9 @@ pub struct Attendant<'a> {
     pub caller: &'a Caller,
 }
 
+/// Where a call went, as it may be shown, and what was said.
+type Heard = (String, Option<Vec<u8>>);
+
 /// A pod that can be called.
 struct Standing {
     base: String,
@@ -127,7 +130,7 @@ impl Attendant<'_> {
         what: &str,
         body: Value,
         plan: &mut Plan,
-    ) -> Result<Outcome<(String, Option<Vec<u8>>)>, Stop> {
+    ) -> Result<Outcome<Heard>, Stop> {
         let standing = match self.ready(apparatus, plan)? {
             Outcome::Done(standing) => standing,
             Outcome::Waits(why) => return Ok(Outcome::Waits(why)),

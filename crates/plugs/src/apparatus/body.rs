@@ -1,10 +1,8 @@
 //! What an apparatus is told: the bodies of its calls.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
-use crate::render::Who;
+use crate::render::{Values, Who};
 
 /// The version of the bodies. `/config` has always said it as a number, the events as text; programs read both.
 const VERSION: u64 = 1;
@@ -13,9 +11,9 @@ const VERSION: u64 = 1;
 pub fn config_body(
     plug: &Value,
     socket: &Value,
-    plug_data: &BTreeMap<String, String>,
-    socket_data: &BTreeMap<String, String>,
-    vars: Option<&BTreeMap<String, String>>,
+    plug_data: &Values,
+    socket_data: &Values,
+    vars: Option<&Values>,
 ) -> Value {
     let mut body = json!({
         "version": VERSION,
@@ -30,12 +28,11 @@ pub fn config_body(
     body
 }
 
+/// The other object, the plug's config and the socket's.
+pub type Coupled<'a> = (&'a Value, &'a Values, &'a Values);
+
 /// The body of an event. Before it is coupled, and after, a side knows itself alone: the other and the configs are left out.
-pub fn event_body(
-    who: Who,
-    owner: &Value,
-    coupled: Option<(&Value, &BTreeMap<String, String>, &BTreeMap<String, String>)>,
-) -> Value {
+pub fn event_body(who: Who, owner: &Value, coupled: Option<Coupled<'_>>) -> Value {
     let mut body = Map::from_iter([
         ("version".to_string(), Value::from(VERSION.to_string())),
         (who.word().to_string(), owner.clone()),

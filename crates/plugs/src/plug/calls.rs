@@ -177,7 +177,9 @@ impl<'a> Work<'a> {
         let since = deleted.or(self.record.pending.as_ref().map(|pending| pending.at.as_str()));
         let since = since.and_then(|time| time.parse::<Timestamp>().ok());
         // Of a plug that is gone nobody knows since when: it is not waited for.
-        since.map_or(Duration::MAX, |since| Duration::try_from(self.view.now().duration_since(since)).unwrap_or_default())
+        since.map_or(Duration::MAX, |since| {
+            Duration::try_from(self.view.now().duration_since(since)).unwrap_or_default()
+        })
     }
 
     fn post(

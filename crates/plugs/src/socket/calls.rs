@@ -89,8 +89,11 @@ impl Ground<'_> {
     }
 
     fn going_for(&self) -> Duration {
-        let since = self.object["metadata"]["deletionTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
-        since.map_or(Duration::MAX, |since| Duration::try_from(self.view.now().duration_since(since)).unwrap_or_default())
+        let since =
+            self.object["metadata"]["deletionTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        since.map_or(Duration::MAX, |since| {
+            Duration::try_from(self.view.now().duration_since(since)).unwrap_or_default()
+        })
     }
 
     /// One condition, before the socket is told of and has any other.

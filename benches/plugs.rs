@@ -1,0 +1,270 @@
+//! One socket with many plugs: what it costs to couple them, to change the socket, and to change something else. And, with the
+//! feature `real`, the existing operator beside ours on one real kube-apiserver.
+//!
+//! `cargo bench --bench plugs`; `PLUGS=1000` for fewer. `SWITCHBOARD_ORIGINAL_OPERATOR` is the path of the existing
+//! operator's binary, built elsewhere; without it the comparison says so and is left out.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use futures::stream::{self, StreamExt};
+use kube::Client;
+use serde_json::{Value, json};
+use switchboard_cluster::Cluster;
+use switchboard_kernel::host::{Handle, Host, Settings};
+use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::limits::{GlobalLimits, Limits};
+use switchboard_kernel::place::{ClusterName, Topology};
+
+/// Plugs of the large run; a tenth of it goes first, to see whether the work is linear.
+const PLUGS: usize = 10_000;
+/// Requests at a time while plugs are made.
+const AT_ONCE: usize = 32;
+const POLL: Duration = Duration::from_millis(50);
+/// What has not come about by then will not.
+const PATIENCE: Duration = Duration::from_secs(1800);
+
+fn main() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
+    let most = std::env::var("PLUGS").ok().and_then(|count| count.parse().ok()).unwrap_or(PLUGS);
+    println!(
+        "| plugs | coupled in | per plug | writes per plug | socket changed, all updated in | per plug | writes per plug | runs for an unrelated change |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for count in [most / 10, most] {
+        runtime.block_on(many(count));
+    }
+    beside::run(&runtime);
+}
+
+fn operators(client: &Client) -> (Host, Handle) {
+    let name = ClusterName::new("main");
+    let settings = Settings {
+        clusters: BTreeMap::from([(name.clone(), client.clone())]),
+        topology: Topology::standalone(&name),
+        global: GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() },
+        journal: Journal::in_memory(Bounds::default()),
+        dry_run: false,
+    };
+    let limits = Limits { writes_per_second: u32::MAX, writes_per_minute: u32::MAX, ..Limits::default() };
+    let operators = switchboard_plugs::operators(switchboard_plugs::plug::Options::default())
+        .into_iter()
+        .map(|operator| (operator, limits.clone()))
+        .collect();
+    Host::new(settings, operators)
+}
+
+async fn send(client: &Client, method: &str, path: &str, kind: &str, body: Value) -> Option<Value> {
+    let request = http::Request::builder().method(method).uri(path).header("Content-Type", kind);
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    client.request::<Value>(request.body(body).expect("a request can be made")).await.ok()
+}
+
+async fn post(client: &Client, path: &str, body: Value) {
+    send(client, "POST", path, "application/json", body).await.expect("the cluster takes it");
+}
+
+async fn prepare(client: &Client) {
+    for definition in switchboard_plugs::crds::crds() {
+        post(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition).await;
+    }
+    post(client, "/api/v1/namespaces", json!({"metadata": {"name": "crowd"}})).await;
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/crowd";
+    let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+    post(client, &format!("{rbac}/roles"), json!({"metadata": {"name": "all"}, "rules": rules})).await;
+    let subject = json!({"kind": "ServiceAccount", "name": "default", "namespace": "crowd"});
+    let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "all"});
+    post(
+        client,
+        &format!("{rbac}/rolebindings"),
+        json!({"metadata": {"name": "all"}, "roleRef": role, "subjects": [subject]}),
+    )
+    .await;
+}
+
+const GROUP: &str = "/apis/integration.rock8s.com/v1beta1/namespaces/crowd";
+
+fn socket() -> Value {
+    json!({"apiVersion": "integration.rock8s.com/v1beta1", "kind": "Socket", "metadata": {"name": "hub"}, "spec": {"config": {"host": "one"}}})
+}
+
+fn plug(number: usize) -> Value {
+    let name = format!("plug-{number:05}");
+    let data = json!({"host": "{% .socketConfig.host %}", "name": "{% .plugConfig.name %}"});
+    let template = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
+    json!({"apiVersion": "integration.rock8s.com/v1beta1", "kind": "Plug", "metadata": {"name": name},
+        "spec": {"socket": {"name": "hub"}, "config": {"name": name}, "resources": [{"when": ["coupled", "updated"], "do": "apply", "template": template}]}})
+}
+
+async fn make(client: &Client, count: usize) {
+    post(client, &format!("{GROUP}/sockets"), socket()).await;
+    stream::iter(0..count).for_each_concurrent(AT_ONCE, |number| post_plug(client, number)).await;
+}
+
+async fn post_plug(client: &Client, number: usize) {
+    post(client, &format!("{GROUP}/plugs"), plug(number)).await;
+}
+
+/// How many ConfigMaps say this host.
+async fn reached(client: &Client, host: &str) -> usize {
+    let list = send(client, "GET", "/api/v1/namespaces/crowd/configmaps", "application/json", Value::Null).await;
+    let items = list.and_then(|list| list["items"].as_array().cloned()).unwrap_or_default();
+    items.iter().filter(|map| map["data"]["host"] == host).count()
+}
+
+async fn until(client: &Client, host: &str, count: usize) -> Duration {
+    let began = Instant::now();
+    while reached(client, host).await < count {
+        assert!(began.elapsed() < PATIENCE, "{count} plugs are not reached in time");
+        tokio::time::sleep(POLL).await;
+    }
+    began.elapsed()
+}
+
+async fn counts(handle: &Handle) -> (u64, u64) {
+    let state = handle.state().await.expect("the kernel answers");
+    state.operators.iter().fold((0, 0), |(runs, writes), one| (runs + one.runs, writes + one.writes))
+}
+
+/// Waits until nothing has run for a while.
+async fn quiet(handle: &Handle) -> (u64, u64) {
+    let mut last = counts(handle).await;
+    let mut since = Instant::now();
+    while since.elapsed() < Duration::from_secs(2) {
+        tokio::time::sleep(POLL).await;
+        let now = counts(handle).await;
+        if now != last {
+            (last, since) = (now, Instant::now());
+        }
+    }
+    last
+}
+
+async fn many(count: usize) {
+    let cluster = Cluster::ephemeral().await;
+    cluster.start_controllers();
+    let client = cluster.client();
+    prepare(&client).await;
+    let (host, handle) = operators(&client);
+    let host = tokio::spawn(host.run());
+    let began = Instant::now();
+    make(&client, count).await;
+    until(&client, "one", count).await;
+    let coupled = began.elapsed();
+    let (_, first) = quiet(&handle).await;
+    let patch = json!({"spec": {"config": {"host": "two"}}});
+    let began = Instant::now();
+    send(&client, "PATCH", &format!("{GROUP}/sockets/hub"), "application/merge-patch+json", patch)
+        .await
+        .expect("the socket changes");
+    until(&client, "two", count).await;
+    let updated = began.elapsed();
+    let (runs, second) = quiet(&handle).await;
+    post(&client, "/api/v1/namespaces/crowd/configmaps", json!({"metadata": {"name": "unrelated"}})).await;
+    let (after, _) = quiet(&handle).await;
+    let per = |time: Duration| time / u32::try_from(count).unwrap_or(1);
+    println!(
+        "| {count} | {coupled:.1?} | {:.2?} | {:.1} | {updated:.1?} | {:.2?} | {:.1} | {} |",
+        per(coupled),
+        first as f64 / count as f64,
+        per(updated),
+        (second - first) as f64 / count as f64,
+        after - runs,
+    );
+    handle.stop().await;
+    host.await.expect("the host ends well");
+}
+
+#[cfg(not(feature = "real"))]
+mod beside {
+    pub fn run(_: &tokio::runtime::Runtime) {
+        println!("beside the existing operator: not measured, it needs the feature `real`");
+    }
+}
+
+#[cfg(feature = "real")]
+mod beside {
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+    use std::time::Instant;
+
+    use switchboard_suite::real::Real;
+    use switchboard_suite::target::Target;
+
+    use kube::Client;
+
+    use super::{make, prepare, until};
+
+    const PLUGS: usize = 200;
+
+    /// Ended when dropped.
+    struct Operator(Child);
+
+    impl Drop for Operator {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    pub fn run(runtime: &tokio::runtime::Runtime) {
+        println!("\n| 200 plugs on a real kube-apiserver | coupled in | API requests | memory |\n|---|---|---|---|");
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        runtime.block_on(measure("ours", |kubeconfig| ours(kubeconfig, folder.path())));
+        match std::env::var_os("SWITCHBOARD_ORIGINAL_OPERATOR") {
+            Some(program) => runtime.block_on(measure("the existing operator", |kubeconfig| {
+                let mut command = Command::new(&program);
+                command.env("KUBECONFIG", kubeconfig);
+                command.args(["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]);
+                command
+            })),
+            None => {
+                println!("the existing operator: not measured, SWITCHBOARD_ORIGINAL_OPERATOR does not name its binary")
+            }
+        }
+    }
+
+    fn ours(kubeconfig: &Path, folder: &Path) -> Command {
+        let config = folder.join("switchboard.yaml");
+        let text = format!(
+            "clusters:\n  default:\n    kubeconfig: {}\nlimits:\n  requestsPerSecond: 10000\noperators:\n  plugs: {{writesPerSecond: 10000, writesPerMinute: 600000}}\n",
+            kubeconfig.display()
+        );
+        std::fs::write(&config, text).expect("the configuration can be written");
+        let mut command = Command::new(switchboard_suite::process::binary().expect("the binary is built"));
+        command.arg("run").arg("--config").arg(config).arg("--state-dir").arg(folder.join("state"));
+        command
+    }
+
+    /// On a server of its own: neither sees what the other left.
+    async fn measure(name: &str, command: impl Fn(&Path) -> Command) {
+        let real = Real::start().expect("the real components are there");
+        let target = Target::open(&real.kubeconfig()).await.expect("its kubeconfig is good");
+        prepare(&target.admin).await;
+        let mut command = command(&real.kubeconfig());
+        let operator = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let operator = Operator(operator.expect("the operator can be started"));
+        let before = requests(&target.admin).await;
+        let began = Instant::now();
+        make(&target.admin, PLUGS).await;
+        until(&target.admin, "one", PLUGS).await;
+        let took = began.elapsed();
+        let asked = requests(&target.admin).await - before - (PLUGS as f64 + 1.0);
+        println!("| {name} | {took:.1?} | {asked:.0} | {} |", memory(operator.0.id()));
+    }
+
+    /// What the server has answered so far, but for its own.
+    async fn requests(client: &Client) -> f64 {
+        let request = http::Request::get("/metrics").body(Vec::new()).expect("a request can be made");
+        let text = client.request_text(request).await.unwrap_or_default();
+        let lines = text.lines().filter(|line| line.starts_with("apiserver_request_total{"));
+        let of_crowd = lines.filter(|line| !line.contains("resource=\"leases\"") && !line.contains("verb=\"CONNECT\""));
+        of_crowd.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+
+    fn memory(process: u32) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.map_or_else(|| "unknown".to_string(), |size| size.trim().to_string())
+    }
+}

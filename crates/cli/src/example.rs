@@ -1,0 +1,84 @@
+//! Examples that are applied to the embedded cluster, to see something at work: `switchboard up --example postgres`.
+
+use clap::ValueEnum;
+use serde_json::Value;
+use switchboard_kernel::resource::Resource;
+use switchboard_object::yaml;
+use switchboard_plugs::kinds::built_in;
+use switchboard_plugs::model::{PLUGS, SOCKETS};
+
+use crate::failure::Failure;
+use crate::talk::say;
+
+/// Who is said to have written them.
+const MANAGER: &str = "switchboard-example";
+
+/// An example that this binary carries.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Example {
+    /// A web application and a database, integrated by a plug and a socket
+    Postgres,
+}
+
+impl Example {
+    fn files(self) -> [&'static str; 3] {
+        match self {
+            Example::Postgres => [
+                include_str!("../../../examples/plugs/postgres/1-rights.yaml"),
+                include_str!("../../../examples/plugs/postgres/2-database.yaml"),
+                include_str!("../../../examples/plugs/postgres/3-application.yaml"),
+            ],
+        }
+    }
+
+    /// Applies it, and says what to look at.
+    pub async fn apply(self, client: &kube::Client) -> Result<(), Failure> {
+        for text in self.files() {
+            for document in yaml::read_all(text)? {
+                apply(client, &document.value).await?;
+            }
+        }
+        say("hint: look at it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`");
+        say("hint: rotate the password with `kubectl apply -f examples/plugs/postgres/4-rotated.yaml`, and look again");
+        Ok(())
+    }
+}
+
+/// Tells a cluster of the kinds of plugs and sockets.
+pub async fn install_kinds(client: &kube::Client) -> Result<(), Failure> {
+    for definition in switchboard_plugs::crds::crds() {
+        apply(client, &definition).await?;
+    }
+    Ok(())
+}
+
+/// An object that the cluster does not take.
+#[derive(Debug, thiserror::Error)]
+#[error("could not apply {kind} {name}")]
+struct NotApplied {
+    kind: String,
+    name: String,
+    source: Failure,
+}
+
+async fn apply(client: &kube::Client, object: &Value) -> Result<(), Failure> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
+    let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
+    let failed = |source: Failure| NotApplied { kind: kind.clone(), name: name.clone(), source };
+    let of = [PLUGS, SOCKETS].into_iter().find(|known| known.kind == *kind);
+    let resource = of.or_else(|| built_in(&version, &kind).cloned());
+    let resource = resource.ok_or_else(|| failed("the kind is not known".into()))?;
+    let path = path(&resource, &text("/metadata/namespace"), &name);
+    let request = http::Request::patch(format!("{path}?fieldManager={MANAGER}&force=true"))
+        .header("Content-Type", "application/apply-patch+yaml")
+        .body(object.to_string().into_bytes());
+    let request = request.map_err(|error| failed(error.into()))?;
+    client.request::<Value>(request).await.map_err(|error| failed(error.into()))?;
+    Ok(())
+}
+
+fn path(resource: &Resource, namespace: &str, name: &str) -> String {
+    let root = if resource.group.is_empty() { "api".to_string() } else { format!("apis/{}", resource.group) };
+    let within = if resource.namespaced { format!("namespaces/{namespace}/") } else { String::new() };
+    format!("/{root}/{}/{within}{}/{name}", resource.version, resource.plural)
+}

@@ -1,0 +1,128 @@
+//! Which pods run as which commands, and what is written about them. Decides, does nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use switchboard_kernel::config::Config;
+use switchboard_kernel::operator::OperatorName;
+
+use super::process::How;
+
+/// The operator in whose settings the commands stand.
+const OPERATOR: &str = "plugs";
+/// Where a local process listens.
+const ADDRESS: &str = "integration.rock8s.com/address";
+
+/// Commands by image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commands(BTreeMap<String, Vec<String>>);
+
+/// What stands in `settings.commands` is not what it should be.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "operators.plugs.settings.commands{0}\nhint: write it as `commands: {{registry/image:tag: [program, argument]}}`"
+)]
+pub struct CommandsError(String);
+
+impl Commands {
+    /// Those of a configuration: `operators.plugs.settings.commands`.
+    ///
+    /// # Errors
+    /// [`CommandsError`] names what is wrong.
+    pub fn of(config: &Config) -> Result<Self, CommandsError> {
+        let operator = config.operators.get(&OperatorName::new(OPERATOR));
+        let Some(commands) = operator.and_then(|operator| operator.settings.get("commands")) else {
+            return Ok(Self::default());
+        };
+        let commands = commands.as_object().ok_or_else(|| CommandsError(" must be a map".to_string()))?;
+        let word = |image: &str, word: &Value| {
+            let text = word.as_str().filter(|text| !text.is_empty()).map(str::to_string);
+            text.ok_or_else(|| CommandsError(format!(".{image} must be a list of texts")))
+        };
+        let mut read = BTreeMap::new();
+        for (image, command) in commands {
+            let words = match command {
+                Value::Array(words) if !words.is_empty() => words.iter().map(|one| word(image, one)).collect(),
+                one => word(image, one).map(|one| vec![one]),
+            };
+            read.insert(image.clone(), words?);
+        }
+        Ok(Self(read))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Run a pod's command.
+    Start { uid: String, namespace: String, name: String, command: Vec<String>, env: BTreeMap<String, String> },
+    /// End the process of a pod that is gone, or going.
+    Stop { uid: String },
+}
+
+/// What is to be done for the pods there are, given the processes that run.
+pub fn plan(pods: &[Value], running: &BTreeSet<String>, commands: &Commands) -> Vec<Act> {
+    let mut acts = Vec::new();
+    let mut wanted = BTreeSet::new();
+    for pod in pods {
+        let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
+        let (uid, phase) = (text("/metadata/uid"), text("/status/phase"));
+        let Some(command) = commands.0.get(&text("/spec/containers/0/image")) else { continue };
+        let over = matches!(phase.as_str(), "Failed" | "Succeeded");
+        if over || pod.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
+            continue;
+        }
+        wanted.insert(uid.clone());
+        if !running.contains(&uid) {
+            let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+            acts.push(Act::Start { uid, namespace, name, command: command.clone(), env: env(pod) });
+        }
+    }
+    acts.extend(running.difference(&wanted).map(|uid| Act::Stop { uid: uid.clone() }));
+    acts
+}
+
+/// The variables of a pod's first container. Those that choose what code runs are not a pod's to set.
+fn env(pod: &Value) -> BTreeMap<String, String> {
+    let given = pod.pointer("/spec/containers/0/env").and_then(Value::as_array).into_iter().flatten();
+    let given = given.filter_map(|one| Some((one["name"].as_str()?.to_string(), one["value"].as_str()?.to_string())));
+    let forbidden = |name: &str| {
+        name == "PATH"
+            || ["LD_", "DYLD_", "PYTHON", "NODE_", "PERL", "RUBY", "BASH_"].iter().any(|start| name.starts_with(start))
+    };
+    given.filter(|(name, _)| !forbidden(name)).collect()
+}
+
+/// Where a pod listens, as a patch.
+pub fn address(address: &str) -> Value {
+    json!({"metadata": {"annotations": {ADDRESS: address}}})
+}
+
+/// The status of a pod whose process runs.
+pub fn running_status(program: &str, now: Timestamp) -> Value {
+    let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let condition = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now});
+    json!({"status": {
+        "phase": "Running",
+        "message": format!("runs as the local process {program}"),
+        "podIP": "127.0.0.1",
+        "podIPs": [{"ip": "127.0.0.1"}],
+        "startTime": now,
+        "conditions": [condition("PodScheduled"), condition("Initialized"), condition("ContainersReady"), condition("Ready")],
+    }})
+}
+
+/// The status of a pod whose process ended.
+pub fn ended_status(how: &How) -> Value {
+    let phase = if how.well { "Succeeded" } else { "Failed" };
+    json!({"status": {"phase": phase, "reason": "ProcessEnded", "message": how.words, "conditions": []}})
+}
+
+#[cfg(test)]
+mod tests;

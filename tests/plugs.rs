@@ -1,0 +1,125 @@
+//! The conformance cases of Plug and Socket: on the embedded cluster, and with the feature `real` on a real kube-apiserver.
+//!
+//! `CASE=14` runs those whose names begin so.
+#![allow(clippy::unwrap_used)]
+
+#[path = "plugs/api.rs"]
+mod api;
+#[path = "plugs/case.rs"]
+mod case;
+#[path = "plugs/examples.rs"]
+mod examples;
+#[path = "plugs/expect.rs"]
+mod expect;
+#[path = "plugs/kernel.rs"]
+mod kernel;
+#[path = "plugs/kinds.rs"]
+mod kinds;
+#[path = "plugs/kubelet.rs"]
+mod kubelet;
+#[path = "plugs/server.rs"]
+mod server;
+#[path = "plugs/world.rs"]
+mod world;
+
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use kube::Client;
+use serde_json::Value;
+use switchboard_cluster::Cluster;
+
+use api::send;
+use case::Case;
+use kinds::list_path;
+use world::World;
+
+/// Cases at a time.
+const AT_A_TIME: usize = 4;
+
+async fn install(client: &Client) {
+    for crd in switchboard_plugs::crds::crds() {
+        let path = format!(
+            "{}/{}?fieldManager=case-admin",
+            list_path("CustomResourceDefinition", ""),
+            crd["metadata"]["name"].as_str().unwrap()
+        );
+        send(client, "APPLY", &path, crd).await.unwrap();
+    }
+}
+
+async fn run(client: Client, name: &str, case: &Case, patience: Duration) -> Result<(), String> {
+    let mut world = World::make(client, name, case, patience).await;
+    let mut done = Ok(());
+    for (number, step) in case.steps.iter().enumerate() {
+        if let Err(problem) = world.step(step).await {
+            let standing = world.standing().await;
+            done = Err(format!("{name} ({}), step {}: {problem}{standing}", case.title, number + 1));
+            break;
+        }
+    }
+    world.stop().await;
+    done
+}
+
+fn wanted() -> Vec<(String, Case)> {
+    let wanted = std::env::var("CASE").unwrap_or_default();
+    case::all().into_iter().filter(|(name, _)| name.starts_with(&wanted)).collect()
+}
+
+fn report(failed: Vec<String>, all: usize) {
+    assert!(failed.is_empty(), "{} of {all} cases failed:\n{}", failed.len(), failed.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cases_hold_on_the_embedded_cluster() {
+    let cases = wanted();
+    let one = |(name, case): &(String, Case)| {
+        let (name, case) = (name.clone(), case.clone());
+        async move {
+            let cluster = Cluster::ephemeral().await;
+            cluster.start_controllers();
+            install(&cluster.client()).await;
+            run(cluster.client(), &name, &case, Duration::from_secs(20)).await.err()
+        }
+    };
+    let failed: Vec<String> = stream::iter(&cases).map(one).buffered(AT_A_TIME).filter_map(async |f| f).collect().await;
+    report(failed, cases.len());
+}
+
+#[cfg(feature = "real")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cases_hold_on_a_real_kube_apiserver() {
+    let real = switchboard_suite::real::Real::start().unwrap();
+    let target = switchboard_suite::target::Target::open(&real.kubeconfig()).await.unwrap();
+    install(&target.admin).await;
+    let cases = wanted();
+    let mut failed = Vec::new();
+    // One after the other: every operator sees every plug of the cluster.
+    for (name, case) in &cases {
+        failed.extend(run(target.admin.clone(), name, case, Duration::from_secs(60)).await.err());
+    }
+    report(failed, cases.len());
+}
+
+#[test]
+fn every_case_of_the_list_is_there() {
+    let names: Vec<String> = case::all().into_iter().map(|(name, _)| name).collect();
+    for number in 1..=29 {
+        let beginning = format!("{number:02}-");
+        assert!(names.iter().any(|name| name.starts_with(&beginning)), "no case {number}");
+    }
+}
+
+#[test]
+fn cases_name_what_is_known() {
+    for (name, case) in case::all() {
+        assert!(!case.steps.is_empty(), "{name} does nothing");
+        for target in case.steps.iter().flat_map(|step| step.until.keys().chain(step.patch.keys())) {
+            kinds::kind(target.split('/').next().unwrap());
+        }
+        for object in case.steps.iter().flat_map(|step| &step.apply).filter_map(Value::as_str) {
+            assert!(!case::objects(object).is_empty(), "{name}: {object} is empty");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The operators under test, hosted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use kube::Client;
+use switchboard_kernel::host::{Handle, Host, Settings};
+use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::limits::{GlobalLimits, Limits};
+use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::state::State;
+use switchboard_plugs::plug::Options;
+use tokio::task::JoinHandle;
+
+/// At work until it is stopped.
+pub struct Kernel {
+    handle: Handle,
+    host: JoinHandle<()>,
+}
+
+impl Kernel {
+    /// Without any wait but after failures, and then with a short one. The journal is below the folder.
+    pub fn start(client: &Client, folder: &Path) -> Self {
+        let name = ClusterName::new("main");
+        let settings = Settings {
+            clusters: BTreeMap::from([(name.clone(), client.clone())]),
+            topology: Topology::standalone(&name),
+            global: GlobalLimits { requests_per_second: 10_000, max_concurrent: 8, ..GlobalLimits::default() },
+            journal: Journal::open(&folder.join("journal"), Bounds::default()).unwrap(),
+            dry_run: false,
+        };
+        let limits = Limits {
+            debounce: Duration::ZERO,
+            cool_down: Duration::from_millis(5),
+            writes_per_second: 10_000,
+            writes_per_minute: 600_000,
+            backoff_first: Duration::from_millis(100),
+            backoff_max: Duration::from_secs(2),
+            ..Limits::default()
+        };
+        let operators = switchboard_plugs::operators(Options::default());
+        let (host, handle) = Host::new(settings, operators.into_iter().map(|one| (one, limits.clone())).collect());
+        Self { handle, host: tokio::spawn(host.run()) }
+    }
+
+    pub async fn state(&self) -> State {
+        self.handle.state().await.expect("the kernel answers")
+    }
+
+    pub async fn stop(self) {
+        self.handle.stop().await;
+        self.host.await.unwrap();
+    }
+}

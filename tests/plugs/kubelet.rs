@@ -1,0 +1,160 @@
+//! Runs what cases want run: the commands of Jobs as local processes, pods of an apparatus as servers. Writes their status.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::api::{get, send};
+use crate::kinds::list_path;
+use crate::server::{Apparatus, Server};
+
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// Images of this beginning are the test server.
+const SERVER_IMAGE: &str = "keycloak";
+
+/// At work in some namespaces until dropped.
+pub struct Kubelet(JoinHandle<()>);
+
+impl Kubelet {
+    pub fn start(client: Client, namespaces: Vec<String>, apparatus: Apparatus, gate: PathBuf) -> Self {
+        Self(tokio::spawn(async move {
+            let mut machine = Machine { client, apparatus, gate, pods: BTreeMap::new(), jobs: BTreeMap::new() };
+            loop {
+                for namespace in &namespaces {
+                    machine.look(namespace).await;
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }))
+    }
+}
+
+impl Drop for Kubelet {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+struct Machine {
+    client: Client,
+    apparatus: Apparatus,
+    gate: PathBuf,
+    /// By namespace and uid.
+    pods: BTreeMap<(String, String), Server>,
+    jobs: BTreeMap<(String, String), tokio::process::Child>,
+}
+
+impl Machine {
+    async fn look(&mut self, namespace: &str) {
+        let pods = self.items("Pod", namespace).await;
+        self.pods.retain(|(place, uid), _| place != namespace || pods.iter().any(|pod| lives(pod, uid)));
+        for pod in &pods {
+            self.pod(namespace, pod).await;
+        }
+        let jobs = self.items("Job", namespace).await;
+        self.jobs.retain(|(place, uid), _| place != namespace || jobs.iter().any(|job| lives(job, uid)));
+        for job in &jobs {
+            self.job(namespace, job).await;
+        }
+    }
+
+    async fn items(&self, kind: &str, namespace: &str) -> Vec<Value> {
+        let list = get(&self.client, &list_path(kind, namespace)).await;
+        list.and_then(|list| list["items"].as_array().cloned()).unwrap_or_default()
+    }
+
+    async fn pod(&mut self, namespace: &str, pod: &Value) {
+        let image = pod.pointer("/spec/containers/0/image").and_then(Value::as_str).unwrap_or_default();
+        if !image.starts_with(SERVER_IMAGE) || pod.pointer("/metadata/deletionTimestamp").is_some() {
+            return;
+        }
+        let (key, path) = (key(namespace, pod), format!("{}/{}", list_path("Pod", namespace), name(pod)));
+        if pod.pointer("/status/phase").is_some_and(|phase| phase == "Failed") {
+            self.pods.remove(&key);
+            return;
+        }
+        if self.pods.contains_key(&key) {
+            return;
+        }
+        let server = Server::start(self.apparatus.clone(), None).await;
+        let annotations = json!({"integration.rock8s.com/address": server.address.to_string()});
+        send(&self.client, "PATCH", &path, json!({"metadata": {"annotations": annotations}})).await.ok();
+        let ready = json!({"type": "Ready", "status": "True"});
+        let status =
+            json!({"phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}], "conditions": [ready]});
+        send(&self.client, "PATCH", &format!("{path}/status"), json!({"status": status})).await.ok();
+        self.pods.insert(key, server);
+    }
+
+    async fn job(&mut self, namespace: &str, job: &Value) {
+        let key = key(namespace, job);
+        if job.pointer("/status/completionTime").is_some() || job.pointer("/metadata/deletionTimestamp").is_some() {
+            return;
+        }
+        let path = format!("{}/{}/status", list_path("Job", namespace), name(job));
+        let now = jiff_now();
+        match self.jobs.get_mut(&key) {
+            None => {
+                self.jobs.insert(key, start(job, &self.gate));
+                let pod = pod_of(job);
+                send(&self.client, "POST", &list_path("Pod", namespace), pod).await.ok();
+                let status = json!({"active": 1, "startTime": now});
+                send(&self.client, "PATCH", &path, json!({"status": status})).await.ok();
+            }
+            Some(process) => {
+                let Ok(Some(ended)) = process.try_wait() else { return };
+                assert!(ended.success(), "the Job {} failed", name(job));
+                let condition = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now, "lastProbeTime": now});
+                let conditions = json!([condition("SuccessCriteriaMet"), condition("Complete")]);
+                let started = &job["status"]["startTime"];
+                let status = json!({"active": null, "succeeded": 1, "startTime": started, "completionTime": now, "conditions": conditions});
+                send(&self.client, "PATCH", &path, json!({"status": status})).await.ok();
+            }
+        }
+    }
+}
+
+/// The pod that a Job's controller would make.
+fn pod_of(job: &Value) -> Value {
+    let uid = job["metadata"]["uid"].as_str().unwrap_or_default();
+    let owner = json!({"apiVersion": "batch/v1", "kind": "Job", "name": name(job), "uid": uid, "controller": true, "blockOwnerDeletion": true});
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": format!("{}-{}", name(job), &uid[..5]), "ownerReferences": [owner]},
+        "spec": job["spec"]["template"]["spec"],
+    })
+}
+
+fn start(job: &Value, gate: &std::path::Path) -> tokio::process::Child {
+    let container = &job["spec"]["template"]["spec"]["containers"][0];
+    let words = |field: &str| container[field].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut words = words("command").chain(words("args"));
+    let mut command = tokio::process::Command::new(words.next().expect("a Job of a case has a command"));
+    command.args(words).env("GATE", gate).stdin(Stdio::null()).kill_on_drop(true);
+    for variable in container["env"].as_array().into_iter().flatten() {
+        command.env(variable["name"].as_str().unwrap(), variable["value"].as_str().unwrap_or_default());
+    }
+    command.spawn().unwrap()
+}
+
+fn lives(object: &Value, uid: &str) -> bool {
+    object["metadata"]["uid"] == uid
+}
+
+fn key(namespace: &str, object: &Value) -> (String, String) {
+    (namespace.to_string(), object["metadata"]["uid"].as_str().unwrap_or_default().to_string())
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+fn jiff_now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

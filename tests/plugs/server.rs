@@ -1,0 +1,175 @@
+//! A test server with the routes and the behaviour of the Keycloak apparatus: `/{anything}/ping`, `config` and the five events.
+//!
+//! It answers as its framework does (201 to a POST, JSON bodies only), acts on `coupled` and `decoupled` alone, and keeps what
+//! it was told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// How it behaves; what is not said stays as it was.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Behaviour {
+    /// What `/config` answers.
+    pub config: Option<Value>,
+    /// The status of `/ping`.
+    pub ping: Option<u16>,
+    /// Paths that are never answered.
+    pub hang: Option<BTreeSet<String>>,
+    /// Statuses by path.
+    pub status: Option<BTreeMap<String, u16>>,
+    /// Nobody listens.
+    pub down: Option<bool>,
+}
+
+/// A request that came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// `POST /socket/coupled`.
+    pub line: String,
+    pub body: Value,
+}
+
+/// What all servers of a case share: the one that is elsewhere, and those that are pods.
+#[derive(Clone, Default)]
+pub struct Apparatus(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    behaviour: Behaviour,
+    calls: Vec<Call>,
+    looked: usize,
+    clients: BTreeSet<String>,
+}
+
+impl Apparatus {
+    pub fn behave(&self, new: &Behaviour) {
+        let mut state = self.0.lock().unwrap();
+        let old = state.behaviour.clone();
+        state.behaviour = Behaviour {
+            config: new.config.clone().or(old.config),
+            ping: new.ping.or(old.ping),
+            hang: new.hang.clone().or(old.hang),
+            status: new.status.clone().or(old.status),
+            down: new.down.or(old.down),
+        };
+    }
+
+    /// All calls so far.
+    pub fn calls(&self) -> Vec<Call> {
+        self.0.lock().unwrap().calls.clone()
+    }
+
+    /// Calls since the last look that counted.
+    pub fn news(&self, counts: bool) -> Vec<Call> {
+        let mut state = self.0.lock().unwrap();
+        let (from, all) = (state.looked, state.calls.len());
+        if counts {
+            state.looked = all;
+        }
+        state.calls[from..].to_vec()
+    }
+
+    /// The clients it made and did not remove.
+    pub fn clients(&self) -> BTreeSet<String> {
+        self.0.lock().unwrap().clients.clone()
+    }
+
+    /// Status and body of an answer; nothing for none at all.
+    fn answer(&self, method: &str, path: &str, json_given: bool, body: &[u8]) -> Option<(u16, Value)> {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let mut state = self.0.lock().unwrap();
+        state.calls.push(Call { line: format!("{method} {path}"), body: body.clone() });
+        if state.behaviour.hang.as_ref().is_some_and(|paths| paths.contains(path)) {
+            return None;
+        }
+        if let Some(status) = state.behaviour.status.as_ref().and_then(|statuses| statuses.get(path)) {
+            return Some((*status, json!({"statusCode": status})));
+        }
+        let route = path.rsplit('/').next().unwrap_or_default();
+        let client = body.pointer("/plugConfig/clientId").and_then(Value::as_str).unwrap_or_default().to_string();
+        Some(match (method, route) {
+            ("GET", "ping") => (state.behaviour.ping.unwrap_or(200), json!({"status": "ok"})),
+            ("POST", _) if !json_given => (400, json!({"statusCode": 400, "message": "Bad Request"})),
+            ("POST", "config") => (201, state.behaviour.config.clone().unwrap_or_else(|| json!({}))),
+            ("POST", "coupled") => {
+                state.clients.insert(client);
+                (201, Value::Null)
+            }
+            ("POST", "decoupled") => {
+                if body.pointer("/plugConfig/cleanup").is_some_and(|cleanup| cleanup == "true") {
+                    state.clients.remove(&client);
+                }
+                (201, Value::Null)
+            }
+            ("POST", "created" | "updated" | "deleted") => (201, Value::Null),
+            _ => (404, json!({"statusCode": 404, "message": format!("Cannot {method} {path}")})),
+        })
+    }
+}
+
+/// One listener; dropped, nobody listens.
+pub struct Server {
+    pub address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// On a free port, or on one that was had before.
+    pub async fn start(apparatus: Apparatus, address: Option<SocketAddr>) -> Self {
+        let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, apparatus.clone()));
+            }
+        });
+        Self { address, task }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(mut stream: TcpStream, apparatus: Apparatus) -> Option<()> {
+    let mut bytes = Vec::new();
+    let head = loop {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end + 4;
+        }
+        stream.read_buf(&mut bytes).await.ok().filter(|count| *count > 0)?;
+    };
+    let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
+    let header = |name: &str| {
+        let line = text.lines().find(|line| line.to_lowercase().starts_with(&format!("{name}:")))?;
+        Some(line.split_once(':')?.1.trim().to_string())
+    };
+    let length: usize = header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    while bytes.len() < head + length {
+        stream.read_buf(&mut bytes).await.ok().filter(|count| *count > 0)?;
+    }
+    let mut line = text.split_whitespace();
+    let (method, path) = (line.next()?, line.next()?);
+    let json_given = header("content-type").is_some_and(|given| given.starts_with("application/json"));
+    let Some((status, body)) = apparatus.answer(method, path, json_given, &bytes[head..]) else {
+        return std::future::pending().await;
+    };
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let answer = format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(answer.as_bytes()).await.ok()?;
+    stream.shutdown().await.ok()
+}
