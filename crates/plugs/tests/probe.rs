@@ -11,7 +11,7 @@ use switchboard_plugs::socket::Sockets;
 use switchboard_probe::{Class, Probe, Step, schedule};
 
 fn operators() -> Vec<Arc<dyn Operator>> {
-    vec![Plugs::operator(Options::default()), Arc::new(Sockets::new(Options::default()))]
+    vec![Plugs::operator(Options::default()), Sockets::operator(Options::default())]
 }
 
 fn object(kind: &str, namespace: &str, name: &str, spec: Value) -> Value {

@@ -16,8 +16,12 @@ pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 /// How many values are kept, in all their forms; those beyond are masked by [`super::redact`] alone.
 pub const MAX_VALUES: usize = 20_000;
 
-/// A service account's token holds these beside it; both are known to everybody, and `default` is a common word.
-const PUBLIC_OF_A_TOKEN: [&str; 2] = ["namespace", "ca.crt"];
+/// Keys that hold no secret, by the type of the Secret. A service account's token has its namespace and authority beside it; the
+/// record of a coupling has names of objects, and those would be masked in every message about them.
+const PUBLIC: [(&str, [&str; 2]); 2] = [
+    ("kubernetes.io/service-account-token", ["namespace", "ca.crt"]),
+    ("integration.rock8s.com/coupling", ["record", "snapshot"]),
+];
 
 /// Parts of a value that are shorter are words more often than secrets.
 const MIN_PART_BYTES: usize = 8;
@@ -57,11 +61,11 @@ impl Secrets {
     /// The same for an object, or a part of one, whose kind is known from elsewhere.
     pub fn learn_kind(&mut self, kind: &str, object: &Value) {
         let Some(fields) = object.as_object().filter(|_| kind == "Secret") else { return };
-        let token = object["type"] == "kubernetes.io/service-account-token";
+        let public = PUBLIC.iter().find(|(of_type, _)| object["type"] == *of_type).map(|(_, keys)| keys);
         for field in VALUE_FIELDS {
             for (key, value) in fields.get(field).and_then(Value::as_object).into_iter().flatten() {
                 let Some(text) = value.as_str() else { continue };
-                if token && PUBLIC_OF_A_TOKEN.contains(&key.as_str()) {
+                if public.is_some_and(|keys| keys.contains(&key.as_str())) {
                     continue;
                 }
                 self.keep(text);

@@ -149,3 +149,14 @@ fn what_an_operator_takes_out_of_a_value_is_masked_too() {
     let secrets = Secrets::from([&secret("all", "server: example\ntoken: inner-token\n")]);
     assert_eq!(secrets.scrub("the token of a server"), "the token of a server");
 }
+
+#[test]
+fn names_in_the_record_of_a_coupling_are_no_secrets() {
+    let record = STANDARD.encode(r#"{"inventory":[{"name":"settings-of-web"}]}"#);
+    let config = STANDARD.encode(r#"{"password":"hunter2-hunter2"}"#);
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "integration.rock8s.com/coupling",
+        "data": {"record": record, "config": config}});
+    let secrets = Secrets::from([&secret]);
+    assert_eq!(secrets.scrub("settings-of-web is forbidden"), "settings-of-web is forbidden");
+    assert!(!secrets.scrub("the password is hunter2-hunter2").contains("hunter2"));
+}

@@ -123,7 +123,7 @@ pub struct Record {
     #[serde(default)]
     pub told_deleted: bool,
     /// What the apparatus of each side adds to its config.
-    #[serde(default)]
+    #[serde(skip)]
     pub told: Both<Option<Told>>,
     /// The socket it is coupled to, or about to be.
     #[serde(default)]

@@ -10,6 +10,7 @@ use switchboard_kernel::resource::Resource;
 
 use super::record::Record;
 use crate::model::{FINALIZER, GROUP, VERSION};
+use crate::render::Both;
 
 /// The kind of records.
 pub const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
@@ -68,6 +69,7 @@ pub fn load(secret: &Value) -> Result<Record, StorageError> {
     let mut record: Record = part(secret, "record").ok_or_else(|| broken("record"))?;
     record.config = part(secret, "config").unwrap_or_default();
     record.result = part(secret, "result");
+    record.told = part(secret, "told").unwrap_or_default();
     record.snapshot = part(secret, "snapshot");
     record.failing = label(FAILING_LABEL);
     record.admitted = secret["metadata"]["labels"][ADMITTED_LABEL].as_str().map(|place| place == "true");
@@ -107,6 +109,9 @@ pub fn stored(record: &Record, before: Option<&Value>) -> Value {
     let mut data = json!({"record": encoded(record), "config": encoded(&record.config)});
     if let Some(result) = &record.result {
         data["result"] = encoded(result);
+    }
+    if record.told != Both::default() {
+        data["told"] = encoded(&record.told);
     }
     if let Some(snapshot) = &record.snapshot {
         data["snapshot"] = encoded(snapshot);
