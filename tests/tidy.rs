@@ -21,6 +21,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("plugs", &["object", "kernel", "template"]),
     ("ledger", &[]),
     ("gitops", &["object", "kernel", "ledger"]),
+    ("git", &[]),
     ("sandbox", &[]),
     ("integrations", &["object", "chart", "kernel"]),
     ("guest", &["object", "gather", "kernel", "sandbox"]),

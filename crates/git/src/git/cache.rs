@@ -1,0 +1,125 @@
+//! The folder of fetched repositories: one bare repository for each address, the longest unused gone first.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use ring::digest::{SHA256, digest};
+use tempfile::TempDir;
+
+use crate::error::GitError;
+
+/// How many bytes all repositories together may take; the one in use counts beside.
+pub const MAX_CACHE_BYTES: u64 = 2 << 30;
+/// How many letters of an address's digest name its repository.
+const NAME_LETTERS: usize = 32;
+const ENDING: &str = "git";
+
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    folder: PathBuf,
+}
+
+/// A repository of the cache, whether it is there or not.
+#[derive(Debug)]
+pub(super) struct Repository {
+    pub(super) path: PathBuf,
+}
+
+impl Cache {
+    pub(super) fn new(folder: &Path) -> Self {
+        // Git stands elsewhere when it runs.
+        Self { folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf()) }
+    }
+
+    /// A folder of one run, that only this user can look into.
+    pub(super) fn scratch(&self) -> Result<TempDir, GitError> {
+        let made = fs::create_dir_all(&self.folder).and_then(|()| TempDir::with_prefix_in("run-", &self.folder));
+        made.map_err(|error| self.broken(error))
+    }
+
+    pub(super) fn repository(&self, address: &str) -> Repository {
+        let digest = digest(&SHA256, address.as_bytes());
+        let name: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        Repository { path: self.folder.join(&name[..NAME_LETTERS]).with_extension(ENDING) }
+    }
+
+    /// Held as long as a repository is written to, by any process.
+    pub(super) fn lock(&self, repository: &Repository) -> Result<File, GitError> {
+        let file = open_lock(&repository.path).map_err(|error| self.broken(error))?;
+        file.lock().map_err(|error| self.broken(error))?;
+        Ok(file)
+    }
+
+    /// Removes what was not used for longest, until the rest is within bounds. What is in use stays.
+    pub(super) fn shrink(&self, but: &Repository) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let others = entries.filter(|path| path.extension().is_some_and(|end| end == ENDING) && *path != but.path);
+        let mut found: Vec<(SystemTime, u64, Repository)> = others
+            .map(|path| {
+                let used = fs::metadata(path.join("used")).and_then(|file| file.modified());
+                let repository = Repository { path };
+                (used.unwrap_or(SystemTime::UNIX_EPOCH), repository.size(), repository)
+            })
+            .collect();
+        found.sort_by_key(|(used, ..)| *used);
+        let mut total: u64 = found.iter().map(|(_, size, _)| size).sum();
+        for (_, size, repository) in found {
+            if total <= MAX_CACHE_BYTES {
+                return;
+            }
+            let Ok(lock) = open_lock(&repository.path) else { continue };
+            if lock.try_lock().is_ok() && repository.remove().is_ok() {
+                total -= size;
+            }
+        }
+    }
+
+    fn broken(&self, error: io::Error) -> GitError {
+        GitError::Cache(self.folder.clone(), error)
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))
+}
+
+impl Repository {
+    pub(super) fn exists(&self) -> bool {
+        self.path.join("HEAD").exists()
+    }
+
+    pub(super) fn text(&self) -> Result<&str, GitError> {
+        let odd = || io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8");
+        self.path.to_str().ok_or_else(|| GitError::Cache(self.path.clone(), odd()))
+    }
+
+    /// What it takes on disk.
+    pub(super) fn size(&self) -> u64 {
+        let mut waiting = vec![self.path.clone()];
+        let mut sum = 0;
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.metadata() {
+                    Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                    Ok(kind) => sum += kind.len(),
+                    // Git removes files while it works.
+                    Err(_) => {}
+                }
+            }
+        }
+        sum
+    }
+
+    pub(super) fn touch(&self) -> Result<(), GitError> {
+        fs::write(self.path.join("used"), "").map_err(|error| GitError::Cache(self.path.clone(), error))
+    }
+
+    pub(super) fn remove(&self) -> Result<(), GitError> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::Cache(self.path.clone(), error)),
+            _ => Ok(()),
+        }
+    }
+}

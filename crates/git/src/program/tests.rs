@@ -1,0 +1,70 @@
+#![allow(clippy::unwrap_used)]
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+/// A git that is a script.
+fn script(folder: &Path, text: &str) -> PathBuf {
+    let path = folder.join("git");
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn run(text: &str, means: &Means, deadline: Duration, output_bytes: usize) -> Result<Vec<u8>, GitError> {
+    let folder = tempfile::tempdir().unwrap();
+    let git = script(folder.path(), text);
+    let program = Program { git: &git, allowed: &[Scheme::Https], config: None, folder: folder.path() };
+    let run = Run { act: "look", arguments: &["x"], input: vec![], output_bytes, deadline, look: &|| Ok(()) };
+    program.run(run, means)
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_run_that_hangs_is_ended_with_all_it_started() {
+    let ended = run("sleep 600 & sleep 600", &Means::default(), Duration::from_millis(300), 100);
+    assert!(matches!(ended, Err(GitError::Deadline { .. })), "{ended:?}");
+}
+
+#[test]
+fn a_run_that_says_too_much_fails() {
+    let ended = run("head -c 2000 /dev/zero", &Means::default(), LONG, 1000);
+    assert!(matches!(ended, Err(GitError::TooLarge { .. })), "{ended:?}");
+}
+
+#[test]
+fn guarantees_a_password_is_never_told() {
+    let means = Means {
+        variables: vec![("SWITCHBOARD_GIT_PASSWORD", "hunter2".into())],
+        hidden: vec!["hunter2".into()],
+        ..Means::default()
+    };
+    let told = run(r#"echo "fatal: $SWITCHBOARD_GIT_PASSWORD and $0 $@" >&2; exit 1"#, &means, LONG, 100).unwrap_err();
+    assert!(!format!("{told} {told:?}").contains("hunter2"), "{told}");
+    assert!(told.to_string().contains("fatal: …"), "{told}");
+}
+
+#[test]
+fn nothing_of_this_machine_is_taken_over_but_the_way_to_the_network() {
+    let told = run("env | cut -d= -f1 | sort", &Means::default(), LONG, 100_000).unwrap();
+    let told = String::from_utf8(told).unwrap();
+    let odd: Vec<&str> = told
+        .lines()
+        .filter(|name| !name.starts_with("GIT_") && !TAKEN_OVER.contains(name))
+        .filter(|name| !["HOME", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_"].contains(name))
+        .collect();
+    assert_eq!(odd, Vec::<&str>::new());
+    assert!(told.contains("GIT_CONFIG_NOSYSTEM") && told.contains("GIT_ALLOW_PROTOCOL"));
+}
+
+#[test]
+fn a_machine_without_git_is_told_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().join("nowhere");
+    let program = Program { git: &nowhere, allowed: &[], config: None, folder: folder.path() };
+    let run = Run { act: "look", arguments: &[], input: vec![], output_bytes: 1, deadline: LONG, look: &|| Ok(()) };
+    let told = program.run(run, &Means::default()).unwrap_err();
+    assert!(matches!(told, GitError::NoGit) && told.to_string().contains("hint: install git"), "{told}");
+}
