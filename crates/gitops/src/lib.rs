@@ -19,6 +19,7 @@
 //! It will never open a connection, read a clock or make an id.
 
 pub mod argo;
+pub mod fleet;
 pub mod flow;
 pub mod kinds;
 pub mod kubeconfig;

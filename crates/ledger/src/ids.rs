@@ -88,6 +88,8 @@ ids! {
     AppProjectRepositoryId;
     /// An environment that a tenant's project may use.
     AppProjectManagedEnvironmentId;
+    /// A move of a unit from one Argo CD to another.
+    MoveId;
     /// What Kubernetes calls a thing, once and for all.
     Uid;
 }
@@ -186,5 +188,37 @@ words! {
         EngineCluster = "GitopsEngineCluster",
         /// One Argo CD.
         EngineInstance = "GitopsEngineInstance",
+    }
+    /// Whether an Argo CD is given new units.
+    InstanceState {
+        /// It is.
+        Active = "active",
+        /// It keeps what it has.
+        Cordoned = "cordoned",
+    }
+    /// How far a move is. The words are in the order of the steps; a step that is named is the one under way.
+    MoveStep {
+        /// No new Operation begins; those that have begun end.
+        Freeze = "freeze",
+        /// Project and Secrets come to be at the target.
+        Prepare = "prepare",
+        /// Applications come to be at the target, asleep.
+        Copy = "copy",
+        /// Applications at the source fall asleep.
+        Pause = "pause",
+        /// Applications at the source go; what they deployed stays.
+        Release = "release",
+        /// The rows name the target.
+        Flip = "flip",
+        /// Applications at the target wake up and compare.
+        Wake = "wake",
+        /// What nobody uses at the source any more goes.
+        Clean = "clean",
+        /// Over.
+        Done = "done",
+        /// All becomes as it was at the source.
+        Return = "return",
+        /// Over, and the unit is where it was.
+        Returned = "returned",
     }
 }

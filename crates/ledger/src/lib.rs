@@ -32,6 +32,7 @@
 //! It will never decide what a row should say, read a Kubernetes object, or make an id or a time of its own.
 
 pub mod address;
+pub mod archive;
 pub mod change;
 pub mod ids;
 pub mod key;

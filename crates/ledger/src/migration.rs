@@ -44,6 +44,12 @@ const STEPS: &[Step] = &[
         postgres: include_str!("../migrations/postgres/0002_switchboard.sql"),
         sqlite: include_str!("../migrations/sqlite/0002_switchboard.sql"),
     },
+    Step {
+        version: 3,
+        name: "which Argo CD serves whom",
+        postgres: include_str!("../migrations/postgres/0003_fleet.sql"),
+        sqlite: include_str!("../migrations/sqlite/0003_fleet.sql"),
+    },
 ];
 
 /// What a migration will do, or has done.

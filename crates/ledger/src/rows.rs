@@ -1,4 +1,7 @@
-//! The rows of the seventeen tables. Names and columns are the original's; the limits are ours where they are wider.
+//! The rows of the seventeen tables. Names and columns are the original's; the limits are ours where they are wider. Tables
+//! that are ours alone are in [`fleet`].
+
+pub mod fleet;
 
 use crate::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, AppProjectRepositoryId, ApplicationId, CredentialsId,

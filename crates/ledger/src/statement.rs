@@ -83,6 +83,11 @@ impl Dialect {
         format!("delete from {} where {}", table.name, key_is(table, 0))
     }
 
+    /// How many rows have a value in a column.
+    pub fn count(self, table: &Table, column: &Column) -> String {
+        format!("select count(*) from {} where {} = {}", table.name, column.name, self.parameter(1, column.kind))
+    }
+
     /// Rows of which some columns have given values, after a key if `after`, in the order of their keys.
     ///
     /// A column that should be NULL takes no value. `=` and not `is not distinct from`: only the former uses an index.

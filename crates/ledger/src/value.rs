@@ -150,6 +150,17 @@ impl Field for Option<i64> {
     }
 }
 
+impl Field for i64 {
+    const KIND: Kind = Kind::Integer;
+    fn to_value(&self) -> Value {
+        Value::Integer(Some(*self))
+    }
+    fn from_value(value: Value) -> Option<i64> {
+        let Value::Integer(number) = value else { return None };
+        number
+    }
+}
+
 impl Field for bool {
     const KIND: Kind = Kind::Boolean;
     fn to_value(&self) -> Value {

@@ -76,9 +76,16 @@ pub fn keep(row: &Application, namespace: &str, live: Option<&Value>, around: &A
 /// Creates what is missing, changes what differs.
 fn agree(wanted: &Value, live: Option<&Value>, same: impl Fn(&Value, &Value) -> bool) -> Option<Write> {
     let Some(live) = live else { return Some(Write::Create(wanted.clone())) };
-    if same(live, wanted) {
-        return None;
-    }
+    (!same(live, wanted)).then(|| Write::Update(changed(wanted, live)))
+}
+
+/// A project or a Secret as it should be; none if it is so.
+pub(crate) fn agreed(wanted: &Value, live: &Value) -> Option<Value> {
+    let same = if wanted["kind"] == project::KIND { project::same } else { repository_secret::same };
+    (!same(live, wanted)).then(|| changed(wanted, live))
+}
+
+fn changed(wanted: &Value, live: &Value) -> Value {
     let mut changed = live.clone();
     for part in ["spec", "data"] {
         if let Some(value) = wanted.get(part) {
@@ -90,7 +97,7 @@ fn agree(wanted: &Value, live: Option<&Value>, same: impl Fn(&Value, &Value) -> 
             changed["metadata"][part][key] = value.clone();
         }
     }
-    Some(Write::Update(changed))
+    changed
 }
 
 /// An Application whose row is gone goes, and with it what it deployed; then the project, if the tenant has no use for it.

@@ -92,6 +92,19 @@ impl View {
         rows.into_iter().map(|row| Ok(R::from_values(open(table, row, &self.sealing)?)?)).collect()
     }
 
+    /// How many rows have this value in this column.
+    pub async fn count<R: Row>(&mut self, name: &'static str, value: impl Into<Value>) -> Result<u64, LedgerError> {
+        let (table, value) = (R::TABLE, value.into());
+        let found = table.column(name).filter(|column| column.kind == value.kind() && column.kind != Kind::Secret);
+        let column = found.ok_or(LedgerError::NoColumn { table: table.name, column: name })?;
+        let sql = self.dialect.count(table, column);
+        let rows = within("count rows", self.transaction.fetch(sql, &[Kind::Integer], &[value])).await?;
+        match rows.first().map(Vec::as_slice) {
+            Some([Value::Integer(Some(count))]) => Ok(u64::try_from(*count).unwrap_or_default()),
+            _ => Ok(0),
+        }
+    }
+
     /// Gives the connection back.
     pub async fn end(self) -> Result<(), LedgerError> {
         within("end reading", self.transaction.rollback()).await

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{MigrationError, ORIGINAL_VERSION, STEPS};
 use crate::ledger::{LedgerError, within};
 use crate::pool::Transaction;
-use crate::rows::TABLES;
+use crate::row::Table;
+use crate::rows::{TABLES, fleet};
 use crate::statement::Dialect;
 use crate::value::{Kind, Value};
 
@@ -71,7 +72,10 @@ async fn ours(transaction: &mut Transaction, dialect: Dialect, columns: &Columns
         }
         newest = *version;
     }
-    complete(columns, newest >= 2)?;
+    complete(columns, TABLES, newest >= 2)?;
+    if newest >= 3 {
+        complete(columns, fleet::TABLES, true)?;
+    }
     Ok(Found::Ours { version: newest })
 }
 
@@ -82,7 +86,7 @@ async fn original(transaction: &mut Transaction, columns: &Columns) -> Result<Fo
     match rows.first().map(Vec::as_slice) {
         Some([Value::Integer(Some(version)), Value::Boolean(Some(true))]) => Err(MigrationError::Dirty(*version)),
         Some([Value::Integer(Some(ORIGINAL_VERSION)), _]) => {
-            complete(columns, false)?;
+            complete(columns, TABLES, false)?;
             Ok(Found::Original)
         }
         Some([Value::Integer(Some(version)), _]) => Err(MigrationError::OldOriginal(*version)),
@@ -91,8 +95,8 @@ async fn original(transaction: &mut Transaction, columns: &Columns) -> Result<Fo
 }
 
 /// Every table has every column it should have by now.
-fn complete(columns: &Columns, with_ours: bool) -> Result<(), MigrationError> {
-    for table in TABLES {
+fn complete(columns: &Columns, tables: &[&'static Table], with_ours: bool) -> Result<(), MigrationError> {
+    for table in tables {
         let have = columns.get(table.name);
         for column in table.columns.iter().filter(|column| with_ours || !column.ours) {
             if !have.is_some_and(|have| have.contains(column.name)) {
