@@ -134,8 +134,7 @@ impl Core {
     pub fn add(&mut self, now: Moment, operator: Arc<dyn Operator>, limits: Limits) {
         let name = OperatorName::new(operator.name());
         let declaration = operator.declaration();
-        let topology =
-            operator.home().map_or_else(|| self.topology.clone(), |home| Arc::new(Topology::standalone(&home)));
+        let topology = operator.topology().map_or_else(|| self.topology.clone(), Arc::new);
         self.scheduler.set_operator(now, &name, limits.clone());
         match &declaration.units {
             Units::Whole => {

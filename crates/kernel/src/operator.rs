@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::place::{ClusterName, Place};
+use crate::place::{ClusterName, Place, Topology};
 use crate::plan::Plan;
 use crate::resource::{Resource, Selection};
 use crate::view::{Outside, View};
@@ -253,6 +253,12 @@ pub trait Operator: Send + Sync + 'static {
         None
     }
 
+    /// Which real clusters its places are, when they are not those of the configuration; by default, all of them its home. For
+    /// operators that read on one cluster and write on another that only they know of.
+    fn topology(&self) -> Option<Topology> {
+        self.home().map(|home| Topology::standalone(&home))
+    }
+
     /// Whether it is to see which fields its own earlier applies left behind: then `managedFields` are kept of the kinds it
     /// reads, which takes memory. Operators that ask the same of the arbiter each time need not know.
     fn reads_managers(&self) -> bool {
@@ -279,6 +285,11 @@ pub trait Outward: Send + Sync + 'static {
     /// As [`Operator::home`].
     fn home(&self) -> Option<ClusterName> {
         None
+    }
+
+    /// As [`Operator::topology`].
+    fn topology(&self) -> Option<Topology> {
+        self.home().map(|home| Topology::standalone(&home))
     }
 
     /// Answers one question. May block; runs on a thread of its own.
@@ -317,6 +328,10 @@ impl<T: Outward> Outward for Arc<T> {
         (**self).home()
     }
 
+    fn topology(&self) -> Option<Topology> {
+        (**self).topology()
+    }
+
     fn reads_managers(&self) -> bool {
         (**self).reads_managers()
     }
@@ -340,6 +355,10 @@ impl<T: Outward> Operator for Reaching<T> {
 
     fn home(&self) -> Option<ClusterName> {
         self.0.home()
+    }
+
+    fn topology(&self) -> Option<Topology> {
+        self.0.topology()
     }
 
     fn reads_managers(&self) -> bool {

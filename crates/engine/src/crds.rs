@@ -1,0 +1,66 @@
+//! Argo CD's two kinds as the embedded cluster is told of them: what is used is described, all else is kept as it comes.
+
+use serde_json::{Value, json};
+
+use crate::kinds::{APPLICATIONS, GROUP, PROJECTS, VERSION};
+
+/// The CustomResourceDefinitions of Application and AppProject.
+pub fn crds() -> Vec<Value> {
+    vec![applications(), projects()]
+}
+
+fn free(description: &str) -> Value {
+    json!({"type": "object", "description": description, "x-kubernetes-preserve-unknown-fields": true})
+}
+
+fn applications() -> Value {
+    let mut spec = free("what is deployed, and where");
+    spec["required"] = json!(["destination", "project"]);
+    spec["properties"] = json!({
+        "project": {"type": "string", "description": "the AppProject that says what is allowed"},
+        "source": free("repository, path and revision"),
+        "destination": free("cluster, by server or name, and namespace"),
+        "syncPolicy": free("whether and how it deploys itself"),
+    });
+    let schema = json!({"type": "object", "required": ["metadata", "spec"], "properties": {
+        "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+        "spec": spec, "operation": free("a sync that is asked for"), "status": free("what was found"),
+    }});
+    let columns = json!([
+        {"name": "Sync Status", "type": "string", "jsonPath": ".status.sync.status"},
+        {"name": "Health Status", "type": "string", "jsonPath": ".status.health.status"},
+        {"name": "Revision", "type": "string", "jsonPath": ".status.sync.revision", "priority": 10},
+        {"name": "Project", "type": "string", "jsonPath": ".spec.project", "priority": 10},
+    ]);
+    definition(APPLICATIONS.plural.as_ref(), "Application", "application", &["app", "apps"], schema, columns)
+}
+
+fn projects() -> Value {
+    let schema = json!({"type": "object", "required": ["metadata", "spec"], "properties": {
+        "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+        "spec": free("repositories, destinations and kinds that are allowed"), "status": free("nothing yet"),
+    }});
+    definition(PROJECTS.plural.as_ref(), "AppProject", "appproject", &["appproj", "appprojs"], schema, json!([]))
+}
+
+/// As in Argo CD, status is no subresource: a sync is asked for and ended by patching the object.
+fn definition(plural: &str, kind: &str, singular: &str, short: &[&str], schema: Value, columns: Value) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{GROUP}"),
+            "labels": {"app.kubernetes.io/name": format!("{plural}.{GROUP}"), "app.kubernetes.io/part-of": "argocd"},
+        },
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": singular, "shortNames": short},
+            "versions": [{
+                "name": VERSION, "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema},
+                "additionalPrinterColumns": columns,
+            }],
+        },
+    })
+}

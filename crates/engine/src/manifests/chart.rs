@@ -1,0 +1,102 @@
+//! A chart of the repository, rendered as `helm template` would.
+
+use serde_json::Value;
+use switchboard_chart::chart::Chart;
+use switchboard_chart::file::File;
+use switchboard_chart::given::Given;
+use switchboard_chart::release::Release;
+use switchboard_chart::render::{Compiled, Request};
+use switchboard_chart::{strvals, values};
+use switchboard_object::{Map, yaml};
+
+use super::{Elsewhere, Files, For};
+use crate::field::{list, text};
+
+pub(super) fn render(
+    source: &Value,
+    files: &Files,
+    whose: For<'_>,
+    elsewhere: Elsewhere<'_>,
+) -> Result<Vec<Value>, String> {
+    let helm = &source["helm"];
+    let chart = files.iter().map(|(name, bytes)| File::new(name.clone(), bytes)).collect();
+    let chart = Chart::from_files(chart).map_err(|error| error.to_string())?;
+    chart.check_installable().map_err(|error| error.to_string())?;
+    let or = |given: &str, otherwise: &str| if given.is_empty() { otherwise.to_string() } else { given.to_string() };
+    let release =
+        Release::new(or(text(helm, "/releaseName"), whose.application), or(text(helm, "/namespace"), whose.namespace));
+    let mut request = Request::new(release);
+    request.values = given(source, elsewhere)?;
+    request.skip_schema = helm["skipSchemaValidation"] == true;
+    let rendered = Compiled::new(chart).render(&request).map_err(|error| error.to_string())?;
+    let mut objects = Vec::new();
+    if helm["skipCrds"] != true {
+        for (name, text) in &rendered.crds {
+            let read = yaml::read_all(text).map_err(|error| format!("{name}: {error}"))?;
+            objects.extend(read.into_iter().map(|document| document.value).filter(|value| !value.is_null()));
+        }
+    }
+    let tests = helm["skipTests"] == true;
+    let hooks = rendered.sorted.hooks.iter().filter(|hook| !(tests && hook.is_test()));
+    objects
+        .extend(rendered.sorted.manifests.iter().chain(hooks.map(|hook| &hook.manifest)).map(|one| one.object.clone()));
+    Ok(objects)
+}
+
+/// Values of files, then those in the Application, then parameters, each over those before.
+fn given(source: &Value, elsewhere: Elsewhere<'_>) -> Result<Map, String> {
+    let helm = &source["helm"];
+    let read = |name: &str| match elsewhere(&within(text(source, "/path"), name)) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(format!("open {name}: no such file or directory")),
+        Err(why) => Err(why),
+    };
+    let lenient = helm["ignoreMissingValueFiles"] == true;
+    let there =
+        |name: &str| !lenient || elsewhere(&within(text(source, "/path"), name)).is_ok_and(|file| file.is_some());
+    let mut given = Given::default();
+    given
+        .files
+        .extend(list(helm, "/valueFiles").filter_map(Value::as_str).filter(|name| there(name)).map(String::from));
+    let failed = |error: &dyn std::fmt::Display| format!("error resolving helm value files: {error}");
+    let mut all = given.values(&read).map_err(|error| failed(&error))?;
+    let inline = match &helm["valuesObject"] {
+        Value::Object(map) => Some(map.clone()),
+        _ => match text(helm, "/values") {
+            "" => None,
+            written => Some(values::read(written).map_err(|error| failed(&error))?),
+        },
+    };
+    if let Some(inline) = inline {
+        match values::floats(Value::Object(inline)) {
+            Value::Object(inline) => values::merge(&mut all, inline),
+            _ => unreachable!("an object stays one"),
+        }
+    }
+    for parameter in list(helm, "/parameters") {
+        let line = format!("{}={}", text(parameter, "/name"), escaped(text(parameter, "/value")));
+        let kind = if parameter["forceString"] == true { strvals::Kind::Text } else { strvals::Kind::Typed };
+        strvals::set(&line, &kind, &mut all).map_err(|error| format!("failed parsing --set data: {error}"))?;
+    }
+    for parameter in list(helm, "/fileParameters") {
+        let content = read(text(parameter, "/path"))?;
+        let line = format!("{}={}", text(parameter, "/name"), String::from_utf8_lossy(&content));
+        strvals::set(&line, &strvals::Kind::Literal, &mut all)
+            .map_err(|error| format!("failed parsing --set-file data: {error}"))?;
+    }
+    Ok(all)
+}
+
+/// A comma in a parameter's value is part of it, unless it stands in braces, where it separates.
+fn escaped(value: &str) -> String {
+    let is_list = value.starts_with('{') && value.ends_with('}');
+    if is_list { value.to_string() } else { value.replace("\\,", ",").replace(',', "\\,") }
+}
+
+/// A path from the Application's folder, or from the repository's top when it begins with a `/`.
+fn within(folder: &str, name: &str) -> String {
+    match name.strip_prefix('/') {
+        Some(from_top) => from_top.to_string(),
+        None => format!("{folder}/{name}"),
+    }
+}

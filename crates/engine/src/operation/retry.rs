@@ -1,0 +1,89 @@
+//! When a failed operation is tried again.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::field::text;
+
+const FIRST: Duration = Duration::from_secs(5);
+const FACTOR: f64 = 2.0;
+const MAX: Duration = Duration::from_secs(180);
+
+/// The time of the next try, given when the last one ended and how many tries there were before it.
+pub(super) fn next(retry: &Value, last: Timestamp, before: i64) -> Result<Timestamp, String> {
+    let backoff = &retry["backoff"];
+    let read = |field: &str, otherwise| match text(backoff, field) {
+        "" => Ok(otherwise),
+        written => duration(written).ok_or_else(|| format!("time: invalid duration {written:?}")),
+    };
+    let (first, most) = (read("/duration", FIRST)?, read("/maxDuration", MAX)?);
+    let factor = backoff["factor"].as_f64().unwrap_or(FACTOR);
+    let steps = i32::try_from(before.clamp(0, 64)).unwrap_or(64);
+    let wait = (first.as_secs_f64() * factor.powi(steps)).clamp(0.0, 1e9);
+    let wait = if most.is_zero() { wait } else { wait.min(most.as_secs_f64()) };
+    last.checked_add(Duration::from_secs_f64(wait)).map_err(|error| error.to_string())
+}
+
+/// `90`, `5s`, `1m30s`, `2h`; numbers alone are seconds.
+fn duration(text: &str) -> Option<Duration> {
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Some(Duration::from_secs(seconds.into()));
+    }
+    let (mut all, mut rest) = (Duration::ZERO, text);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let unit = match &rest[..end] {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return None,
+        };
+        all += Duration::try_from_secs_f64(number * unit).ok()?;
+        rest = &rest[end..];
+    }
+    Some(all)
+}
+
+/// `3:04PM`, as Argo CD writes it.
+pub(super) fn kitchen(at: Timestamp) -> String {
+    let at = at.to_zoned(TimeZone::UTC);
+    let (hour, half) = (at.hour() % 12, if at.hour() < 12 { "AM" } else { "PM" });
+    format!("{}:{:02}{half}", if hour == 0 { 12 } else { hour }, at.minute())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tries_come_later_and_later() {
+        let start = Timestamp::UNIX_EPOCH;
+        let wait = |retry: &Value, before| next(retry, start, before).unwrap().as_second();
+        let waits: Vec<i64> = [0, 1, 2, 60].map(|before| wait(&json!({"limit": -1}), before)).to_vec();
+        assert_eq!(waits, [5, 10, 20, 180]);
+        let own = json!({"backoff": {"duration": "1m30s", "factor": 3, "maxDuration": "1h"}});
+        assert_eq!([0, 1, 9].map(|before| wait(&own, before)), [90, 270, 3600]);
+        assert!(next(&json!({"backoff": {"duration": "soon"}}), start, 0).is_err());
+        assert_eq!(duration("90"), Some(Duration::from_secs(90)));
+    }
+
+    #[test]
+    fn the_time_is_written_as_on_a_kitchen_clock() {
+        let at = |text: &str| kitchen(text.parse().unwrap());
+        assert_eq!(
+            [at("2026-01-01T00:05:00Z"), at("2026-01-01T12:00:00Z"), at("2026-01-01T15:04:00Z")],
+            ["12:05AM", "12:00PM", "3:04PM"]
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! What a project allows: repositories, destinations, kinds. In Argo CD's words.
+
+use serde_json::Value;
+
+use crate::destination::Cluster;
+use crate::field::{list, text};
+use crate::glob;
+
+/// A project, read.
+#[derive(Clone, Debug)]
+pub struct Project {
+    name: String,
+    spec: Value,
+}
+
+impl Project {
+    /// Of an AppProject.
+    pub fn of(object: &Value) -> Self {
+        Self { name: text(object, "/metadata/name").to_string(), spec: object["spec"].clone() }
+    }
+
+    /// What Argo CD installs under the name `default`: everything is allowed. It stands in while there is no such object.
+    pub fn default_project() -> Self {
+        let any = serde_json::json!({
+            "sourceRepos": ["*"], "destinations": [{"server": "*", "namespace": "*"}],
+            "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+        });
+        Self { name: "default".to_string(), spec: any }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether a repository may be deployed from.
+    pub fn permits_source(&self, url: &str) -> bool {
+        let url = normalised(url);
+        let mut any = false;
+        for pattern in list(&self.spec, "/sourceRepos").filter_map(Value::as_str) {
+            match pattern.strip_prefix('!') {
+                Some(denied) if glob::matches(&normalised(denied), &url) => return false,
+                Some(_) => {}
+                None => any |= pattern == "*" || glob::matches(&normalised(pattern), &url),
+            }
+        }
+        any
+    }
+
+    /// Whether a namespace of a cluster may be deployed to.
+    pub fn permits_destination(&self, cluster: &Cluster, namespace: &str) -> bool {
+        let mut any = false;
+        for item in list(&self.spec, "/destinations") {
+            let (name, server, space) = (text(item, "/name"), text(item, "/server"), text(item, "/namespace"));
+            let by_name = !cluster.name.is_empty() && matches(name, &cluster.name);
+            let by_server = !cluster.server.is_empty() && matches(server, &cluster.server);
+            let within = matches(space, namespace);
+            if (by_name || by_server) && within {
+                any = true;
+            } else if (!by_name && denies(name))
+                || (!by_server && denies(server) && within)
+                || (!within && denies(space) && by_server)
+            {
+                return false;
+            }
+        }
+        any
+    }
+
+    /// Whether objects of a kind may be deployed.
+    pub fn permits_kind(&self, group: &str, kind: &str, name: &str, namespaced: bool) -> bool {
+        let among = |field: &str| {
+            list(&self.spec, field).any(|item| {
+                matches(text(item, "/group"), group)
+                    && matches(text(item, "/kind"), kind)
+                    && (text(item, "/name").is_empty() || matches(text(item, "/name"), name))
+            })
+        };
+        if namespaced {
+            let listed = self.spec["namespaceResourceWhitelist"].is_array();
+            return (!listed || among("/namespaceResourceWhitelist")) && !among("/namespaceResourceBlacklist");
+        }
+        among("/clusterResourceWhitelist") && !among("/clusterResourceBlacklist")
+    }
+
+    /// Why an object may not be deployed, in Argo CD's words; nothing when it may.
+    pub fn refuses(&self, cluster: &Cluster, group: &str, kind: &str, namespace: &str, name: &str) -> Option<String> {
+        let namespaced = !namespace.is_empty();
+        if !self.permits_kind(group, kind, name, namespaced) {
+            return Some(format!("resource {group}:{kind} is not permitted in project {}", self.name));
+        }
+        if namespaced && !self.permits_destination(cluster, namespace) {
+            return Some(format!("namespace {namespace} is not permitted in project '{}'", self.name));
+        }
+        None
+    }
+}
+
+fn denies(pattern: &str) -> bool {
+    pattern.starts_with('!')
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.strip_prefix('!') {
+        Some(not) => !glob::matches(not, text),
+        None => pattern == "*" || glob::matches(pattern, text),
+    }
+}
+
+/// As Argo CD compares addresses: scheme and host in lower case, no `.git`.
+pub(crate) fn normalised(url: &str) -> String {
+    let url = url.trim();
+    let url = url.strip_suffix(".git").unwrap_or(url).trim_end_matches('/');
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            format!("{}://{}{path}", scheme.to_lowercase(), host.to_lowercase())
+        }
+        None => url.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn project(spec: Value) -> Project {
+        Project::of(&json!({"metadata": {"name": "team"}, "spec": spec}))
+    }
+
+    fn cluster(name: &str, server: &str) -> Cluster {
+        Cluster { name: name.into(), server: server.into(), secret: None }
+    }
+
+    #[test]
+    fn repositories_are_allowed_by_pattern_and_denied_by_exclamation_mark() {
+        let team = project(json!({"sourceRepos": ["https://git.example/team/*", "!https://git.example/team/secret"]}));
+        assert!(team.permits_source("https://Git.Example/team/app.git"));
+        assert!(!team.permits_source("https://git.example/team/secret.git"));
+        assert!(!team.permits_source("https://git.example/other/app"));
+        assert!(!project(json!({})).permits_source("https://git.example/team/app"));
+        assert!(Project::default_project().permits_source("ssh://any"));
+    }
+
+    #[test]
+    fn destinations_are_allowed_by_name_or_by_server() {
+        let team = project(json!({"destinations": [
+            {"name": "managed-env-1", "namespace": "*"}, {"server": "https://kubernetes.default.svc", "namespace": "shop-*"},
+        ]}));
+        let here = cluster("in-cluster", "https://kubernetes.default.svc");
+        assert!(team.permits_destination(&here, "shop-a") && !team.permits_destination(&here, "kube-system"));
+        assert!(team.permits_destination(&cluster("managed-env-1", "https://x"), "any"));
+        assert!(!team.permits_destination(&cluster("managed-env-2", "https://y"), "any"));
+        let denied = project(json!({"destinations": [
+            {"server": "*", "namespace": "*"}, {"server": "*", "namespace": "!kube-system"},
+        ]}));
+        assert!(denied.permits_destination(&here, "shop") && !denied.permits_destination(&here, "kube-system"));
+    }
+
+    #[test]
+    fn kinds_of_namespaces_are_allowed_unless_said_and_cluster_wide_ones_only_if_said() {
+        let plain = project(json!({"destinations": [{"server": "*", "namespace": "*"}]}));
+        let here = cluster("in-cluster", "https://kubernetes.default.svc");
+        assert_eq!(plain.refuses(&here, "", "ConfigMap", "shop", "a"), None);
+        assert_eq!(
+            plain.refuses(&here, "", "Namespace", "", "shop").as_deref(),
+            Some("resource :Namespace is not permitted in project team")
+        );
+        let strict = project(json!({
+            "namespaceResourceWhitelist": [{"group": "", "kind": "ConfigMap"}], "namespaceResourceBlacklist": [],
+            "clusterResourceWhitelist": [{"group": "", "kind": "Namespace", "name": "shop-*"}],
+        }));
+        assert!(!strict.permits_kind("", "Secret", "a", true) && strict.permits_kind("", "ConfigMap", "a", true));
+        assert!(
+            strict.permits_kind("", "Namespace", "shop-1", false) && !strict.permits_kind("", "Namespace", "x", false)
+        );
+        assert_eq!(
+            strict.refuses(&here, "", "ConfigMap", "shop", "a").as_deref(),
+            Some("namespace shop is not permitted in project 'team'")
+        );
+    }
+}
