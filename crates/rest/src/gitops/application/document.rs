@@ -1,0 +1,146 @@
+//! What the document says of applications.
+
+use serde_json::{Value, json};
+use switchboard_gitops::kinds::deployment::{BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT};
+
+use crate::gitops::text::MAX_TEXT_CHARS;
+use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, Operation, Part, TENANT_PATTERN};
+use crate::problem::Kind;
+
+const TAG: &str = "applications";
+
+/// Paths and schemas.
+pub fn describe(part: Part) -> Part {
+    let list = Operation::new("listApplications", TAG, "Applications of a tenant, or of all").paged().answers(
+        200,
+        "ApplicationEntryPage",
+        "A page of applications",
+    );
+    let create = Operation::new("createApplication", TAG, "Creates an application: its GitOpsDeployment")
+        .body("WantedApplication")
+        .answers(201, "Application", "The application")
+        .header(201, "Location", "Where it is")
+        .header(201, "ETag", "Its version")
+        .problems(&[Kind::NotFound, Kind::Conflict]);
+    let read = Operation::new("getApplication", TAG, "An application")
+        .parameter("id")
+        .answers(200, "Application", "The application")
+        .header(200, "ETag", "Its version")
+        .problems(&[Kind::NotFound]);
+    let replace = Operation::new("replaceApplication", TAG, "Changes what is deployed")
+        .parameter("id")
+        .parameter("if-match")
+        .body("WantedApplication")
+        .answers(200, "Application", "The application")
+        .header(200, "ETag", "Its version")
+        .problems(&[Kind::NotFound, Kind::Conflict, Kind::PreconditionFailed]);
+    let remove = Operation::new("deleteApplication", TAG, "Deletes an application and what it deployed")
+        .parameter("id")
+        .parameter("if-match")
+        .answers(204, "", "Its deletion has begun")
+        .problems(&[Kind::Malformed, Kind::NotFound, Kind::Conflict, Kind::PreconditionFailed]);
+    part.operation("/application", "get", list)
+        .operation("/application", "post", create)
+        .operation("/application/{id}", "get", read)
+        .operation("/application/{id}", "put", replace)
+        .operation("/application/{id}", "delete", remove)
+        .schema("WantedApplication", wanted())
+        .schema("Application", application())
+        .schema("ApplicationEntry", entry())
+        .schema("Condition", condition())
+        .page_of("ApplicationEntry")
+}
+
+fn text(about: &str) -> Value {
+    json!({ "type": "string", "maxLength": MAX_TEXT_CHARS, "description": about })
+}
+
+fn wanted() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["tenant", "name", "gitRepositoryURL", "gitPath", "syncPolicyAutomatic"],
+        "description": format!("In words that JSON Schema has none for: {NAMESPACE_WITHOUT_ENVIRONMENT}; with an environment a namespace is needed."),
+        "properties": {
+            "tenant": { "type": "string", "pattern": TENANT_PATTERN, "description": "The namespace of the GitOpsDeployment." },
+            "name": { "type": "string", "pattern": NAME_PATTERN, "maxLength": MAX_NAME_CHARS },
+            "gitRepositoryURL": { "type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARS, "description": "URL of the git repository." },
+            "gitRevision": text("Branch, tag or commit; empty is the repository's default branch."),
+            "gitPath": { "type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARS, "description": "Directory in the repository; not `/`." },
+            "destinationCluster": { "type": "string", "maxLength": MAX_NAME_CHARS, "description": "Name of a managed environment of the tenant; empty is the tenant's own namespace." },
+            "namespace": { "type": "string", "maxLength": 63, "description": "Namespace on the destination." },
+            "syncPolicyAutomatic": { "type": "boolean", "description": "Whether it is deployed whenever repository or target change; otherwise by operations." },
+            "syncOptions": {
+                "type": "array", "maxItems": 32, "items": { "type": "string", "enum": ["CreateNamespace=true", "CreateNamespace=false"] },
+                "description": format!("Others are refused: {BAD_SYNC_OPTION}."),
+            },
+            "waitForRemoval": { "type": "boolean", "description": "Whether a deletion waits until all that was deployed is gone." },
+        },
+    })
+}
+
+fn application() -> Value {
+    let string = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": [
+            "id", "tenant", "name", "gitRepositoryURL", "gitRevision", "gitPath", "destinationCluster", "namespace",
+            "syncPolicyAutomatic", "syncOptions", "waitForRemoval", "health", "healthMessage", "syncStatus", "revision",
+            "conditions", "createdOn", "deleting", "engineInstance",
+        ],
+        "properties": {
+            "id": string, "tenant": string, "name": string,
+            "gitRepositoryURL": string, "gitRevision": string, "gitPath": string,
+            "destinationCluster": string, "namespace": string,
+            "syncPolicyAutomatic": { "type": "boolean" },
+            "syncOptions": { "type": "array", "items": string },
+            "waitForRemoval": { "type": "boolean" },
+            "health": { "type": "string", "description": "Empty while Argo CD has not looked." },
+            "healthMessage": string,
+            "syncStatus": { "type": "string", "description": "Empty while Argo CD has not looked." },
+            "revision": { "type": "string", "description": "The commit that was compared with." },
+            "conditions": { "type": "array", "items": { "$ref": "#/components/schemas/Condition" } },
+            "createdOn": { "type": "string", "format": "date-time" },
+            "deleting": { "type": "boolean" },
+            "engineInstance": { "type": ["string", "null"], "description": "The Argo CD it is on; null while it is on none." },
+        },
+    })
+}
+
+fn entry() -> Value {
+    let string = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["id", "tenant", "name", "source", "destination", "health", "syncStatus"],
+        "properties": {
+            "id": string, "tenant": string, "name": string,
+            "source": {
+                "type": "object", "additionalProperties": false, "required": ["repoURL", "path"],
+                "properties": { "repoURL": string, "path": string, "targetRevision": string },
+            },
+            "destination": {
+                "type": "object", "additionalProperties": false,
+                "properties": { "environment": string, "namespace": string },
+            },
+            "health": string, "syncStatus": string,
+        },
+    })
+}
+
+/// A condition of a resource, of either shape.
+fn condition() -> Value {
+    let string = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["type", "status", "reason", "message"],
+        "properties": {
+            "type": string, "status": { "type": "string", "enum": ["True", "False", "Unknown"] },
+            "reason": string, "message": string,
+            "lastProbeTime": { "type": "string", "format": "date-time" },
+            "lastTransitionTime": { "type": "string", "format": "date-time" },
+        },
+    })
+}

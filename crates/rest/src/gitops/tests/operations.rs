@@ -1,0 +1,148 @@
+use serde_json::json;
+use switchboard_ledger::Change;
+use switchboard_ledger::ids::{OperationResource, OperationState};
+use switchboard_ledger::rows::{
+    ClusterAccess, ClusterCredentials, ClusterUser, EngineCluster, EngineInstance, ManagedEnvironment, Operation,
+};
+
+use super::applications::web;
+use crate::testing::Town;
+
+/// An Argo CD, with the rows it needs.
+pub fn instance(id: &str) -> Vec<Change> {
+    let credentials = ClusterCredentials {
+        id: "cred".into(),
+        host: None,
+        kube_config: None,
+        kube_config_context: Some("first".into()),
+        bearer_token: None,
+        service_account_namespace: None,
+        allow_insecure: false,
+        namespaces: None,
+        cluster_resources: false,
+        created_on: Default::default(),
+        ca_data: None,
+        client_certificate: None,
+        client_key: None,
+        own_service_account: false,
+        source_digest: None,
+    };
+    let cluster = EngineCluster { id: "cluster".into(), credentials: "cred".into() };
+    let row = EngineInstance {
+        id: id.into(),
+        namespace: "argocd".into(),
+        namespace_uid: format!("uid-of-{id}").into(),
+        cluster: "cluster".into(),
+    };
+    vec![Change::ensure(&credentials), Change::ensure(&cluster), Change::insert(&row)]
+}
+
+pub fn operation(id: &str, instance: &str, owner: &str) -> Operation {
+    Operation {
+        id: id.into(),
+        instance: instance.into(),
+        resource_id: "a-1".into(),
+        owner: Some(owner.into()),
+        resource: OperationResource::Application,
+        created_on: Default::default(),
+        last_state_update: Default::default(),
+        state: OperationState::Failed,
+        human_readable_state: Some("no such repository".into()),
+        gc_expiration_s: None,
+    }
+}
+
+pub fn user(id: &str, namespace: &str, uid: &str) -> ClusterUser {
+    ClusterUser {
+        id: id.into(),
+        user_name: uid.to_string(),
+        created_on: Default::default(),
+        display_name: Some(namespace.into()),
+    }
+}
+
+#[tokio::test]
+async fn a_sync_is_a_run_that_can_be_followed_and_stopped() {
+    let town = Town::build().await;
+    let ci = town.asker("shop", "ci").await;
+    assert_eq!(ci.post("/api/v1/operation", &json!({ "application": "shop.web" })).await.status, 404);
+    ci.post("/api/v1/application", &web()).await;
+    let asked = ci.post("/api/v1/operation", &json!({ "application": "shop.web", "revision": "abc" })).await;
+    assert_eq!((asked.status.as_u16(), &asked.body["state"]), (202, &json!("Waiting")), "{}", asked.body);
+    let location = asked.headers["location"].to_str().unwrap().to_string();
+    let name = asked.body["id"].as_str().unwrap().strip_prefix("shop.").unwrap().to_string();
+    let path = format!("/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop/gitopsdeploymentsyncruns/{name}");
+    let run = town.get(&path).await.unwrap();
+    assert_eq!(run["spec"], json!({ "gitopsDeploymentName": "web", "revisionID": "abc" }));
+    let condition = json!({ "type": "ErrorOccurred", "status": "False", "reason": "", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" });
+    town.status(&path, json!({ "conditions": [condition] })).await;
+    assert_eq!(ci.get(&location).await.body["state"], "Completed");
+    assert_eq!(ci.delete(&location).await.status, 204);
+    assert_eq!(ci.get(&location).await.status, 404);
+    assert_eq!(ci.post("/api/v1/operation", &json!({ "application": "web" })).await.status, 422);
+    assert_eq!(ci.delete("/api/v1/operation/o-1").await.status, 404);
+}
+
+#[tokio::test]
+async fn rows_are_listed_in_pieces_and_by_tenant() {
+    let town = Town::build().await;
+    let mut changes = instance("i-1");
+    changes.push(Change::insert(&user("u-shop", "shop", &town.uid("shop").await)));
+    changes.push(Change::insert(&user("u-bank", "bank", &town.uid("bank").await)));
+    for number in 0..5 {
+        changes.push(Change::insert(&operation(&format!("shop-{number}"), "i-1", "u-shop")));
+        changes.push(Change::insert(&operation(&format!("bank-{number}"), "i-1", "u-bank")));
+    }
+    town.ledger.commit(&changes).await.unwrap();
+    let ci = town.asker("shop", "ci").await;
+    let (mut ids, mut from) = (Vec::new(), String::new());
+    loop {
+        let page = ci.get(&format!("/api/v1/operation?tenant=shop&limit=2{from}")).await;
+        ids.extend(page.body["entries"].as_array().unwrap().iter().map(|entry| entry["id"].clone()));
+        match page.body["continue"].as_str() {
+            Some(token) => from = format!("&continue={token}"),
+            None => break,
+        }
+    }
+    assert_eq!(json!(ids), json!(["shop-0", "shop-1", "shop-2", "shop-3", "shop-4"]));
+    let one = ci.get("/api/v1/operation/shop-0").await.body;
+    assert_eq!((&one["state"], &one["humanReadableState"]), (&json!("Failed"), &json!("no such repository")));
+    let admin = town.asker("ops", "admin").await;
+    assert_eq!(admin.get("/api/v1/operation").await.body["entries"].as_array().unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn instances_are_shown_with_their_load_to_who_runs_them() {
+    let town = Town::build().await;
+    let mut changes = instance("i-1");
+    changes.extend(instance("i-2"));
+    changes.push(Change::insert(&user("u-shop", "shop", "uid")));
+    for id in ["e-1", "e-2"] {
+        let environment = ManagedEnvironment {
+            id: id.into(),
+            name: id.into(),
+            credentials: "cred".into(),
+            created_on: Default::default(),
+        };
+        let access = ClusterAccess {
+            user: "u-shop".into(),
+            environment: id.into(),
+            instance: "i-1".into(),
+            created_on: Default::default(),
+        };
+        changes.extend([Change::insert(&environment), Change::insert(&access)]);
+    }
+    town.ledger.commit(&changes).await.unwrap();
+    let admin = town.asker("ops", "admin").await;
+    let one = admin.get("/api/v1/engineinstance/i-1").await;
+    assert_eq!(
+        one.body,
+        json!({ "id": "i-1", "namespace": "argocd", "cluster": "cluster", "placements": 2, "tenants": 1 })
+    );
+    let page = admin.get("/api/v1/engineinstance?limit=1").await.body;
+    assert_eq!(page["continue"], "i-1");
+    let page = admin.get("/api/v1/engineinstance?limit=1&continue=i-1").await.body;
+    assert_eq!((&page["entries"][0]["id"], &page["continue"]), (&json!("i-2"), &json!(null)));
+    assert_eq!(admin.get("/api/v1/engineinstance/none").await.status, 404);
+    assert_eq!(admin.get("/api/v1/engineinstance?tenant=shop").await.status, 400);
+}
