@@ -18,7 +18,7 @@ help: ## Show these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: ## Start Switchboard on embedded defaults
-	$(CARGO) run --quiet -p switchboard -- up --config examples/switchboard.yaml --example postgres
+	$(CARGO) run --quiet -p switchboard -- up --config examples/switchboard.yaml --example postgres --example gitops
 
 test: ## Run every test that needs nothing but this checkout
 	$(CARGO) build --workspace

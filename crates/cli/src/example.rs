@@ -1,7 +1,12 @@
 //! Examples that are applied to the embedded cluster, to see something at work: `switchboard up --example postgres`.
 
+mod repository;
+
+use std::path::Path;
+
 use clap::ValueEnum;
 use serde_json::Value;
+use switchboard_engine::kinds::{APPLICATIONS, PROJECTS};
 use switchboard_kernel::resource::Resource;
 use switchboard_object::yaml;
 use switchboard_plugs::kinds::built_in;
@@ -14,32 +19,54 @@ use crate::talk::say;
 const MANAGER: &str = "switchboard-example";
 
 /// An example that this binary carries.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Example {
     /// A web application and a database, integrated by a plug and a socket
     Postgres,
+    /// Two applications in a git repository, deployed by the embedded engine
+    Gitops,
 }
 
 impl Example {
-    fn files(self) -> [&'static str; 3] {
+    fn files(self) -> &'static [&'static str] {
         match self {
-            Example::Postgres => [
+            Example::Postgres => &[
                 include_str!("../../../examples/plugs/postgres/1-rights.yaml"),
                 include_str!("../../../examples/plugs/postgres/2-database.yaml"),
                 include_str!("../../../examples/plugs/postgres/3-application.yaml"),
             ],
+            Example::Gitops => &[include_str!("../../../examples/gitops/applications.yaml")],
         }
     }
 
-    /// Applies it, and says what to look at.
-    pub async fn apply(self, client: &kube::Client) -> Result<(), Failure> {
+    /// Applies it, and says what to look at. `home` is where a repository may be made.
+    pub async fn apply(self, client: &kube::Client, home: &Path) -> Result<(), Failure> {
+        let repository = match self {
+            Example::Postgres => String::new(),
+            Example::Gitops => repository::make(&home.join("example-repository"))?,
+        };
         for text in self.files() {
-            for document in yaml::read_all(text)? {
+            for document in yaml::read_all(&text.replace("REPOSITORY", &repository))? {
                 apply(client, &document.value).await?;
             }
         }
-        say("hint: look at it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`");
-        say("hint: rotate the password with `kubectl apply -f examples/plugs/postgres/4-rotated.yaml`, and look again");
+        match self {
+            Example::Postgres => {
+                say(
+                    "hint: look at it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`",
+                );
+                say(
+                    "hint: rotate the password with `kubectl apply -f examples/plugs/postgres/4-rotated.yaml`, and look again",
+                );
+            }
+            Example::Gitops => {
+                say("hint: look at what is deployed from git with `kubectl -n argocd get applications`");
+                let folder = repository.trim_start_matches("file://");
+                say(format_args!(
+                    "hint: its repository is {folder}: commit a change there, and look again in three minutes"
+                ));
+            }
+        }
         Ok(())
     }
 }
@@ -65,7 +92,7 @@ async fn apply(client: &kube::Client, object: &Value) -> Result<(), Failure> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
     let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
     let failed = |source: Failure| NotApplied { kind: kind.clone(), name: name.clone(), source };
-    let of = [PLUGS, SOCKETS].into_iter().find(|known| known.kind == *kind);
+    let of = [PLUGS, SOCKETS, APPLICATIONS, PROJECTS].into_iter().find(|known| known.kind == *kind);
     let resource = of.or_else(|| built_in(&version, &kind).cloned());
     let resource = resource.ok_or_else(|| failed("the kind is not known".into()))?;
     let path = path(&resource, &text("/metadata/namespace"), &name);

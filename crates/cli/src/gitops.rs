@@ -1,6 +1,7 @@
 //! `switchboard gitops`: the GitOps Service.
 
 mod database;
+pub mod engine;
 mod migrate;
 
 use std::error::Error;

@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn what_cannot_be_hosted_is_said_with_what_to_do() {
         for (arguments, words) in [
-            (vec!["--operator", "greater"], "hint: name one of deferredresources, greeter"),
+            (vec!["--operator", "greater"], "hint: name one of deferredresources, engine, greeter"),
             (vec!["--operator", "./nowhere"], "there is no program ./nowhere"),
             (vec!["--operator", "greeter", "--live"], "hint: leave out --live"),
             (vec!["--operator", "greeter", "--service-account", "a"], "`a` is no NAMESPACE/NAME"),

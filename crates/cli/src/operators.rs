@@ -7,15 +7,16 @@ use switchboard_greeter::Greeter;
 use switchboard_integrations::operator::{self as integrations, Integrations};
 use switchboard_kernel::config::Config;
 use switchboard_kernel::operator::{Declaration, Operator, OperatorName, Reaching, ServiceAccount, Stop, Unit};
-use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::View;
 use switchboard_plugs::plug::Options;
 use switchboard_rogue::{Rogue, Vice};
 
 /// Their names, as `switchboard.yaml` names them.
-pub const KNOWN: [&str; 11] = [
+pub const KNOWN: [&str; 12] = [
     "deferredresources",
+    ENGINE,
     "greeter",
     PLUGS,
     "rogue-blue",
@@ -28,6 +29,8 @@ pub const KNOWN: [&str; 11] = [
     "sockets",
 ];
 
+/// The embedded GitOps engine. It is hosted with what it needs of the state directory, see [`crate::gitops::engine`].
+const ENGINE: &str = switchboard_engine::operator::NAME;
 /// The operator that brings its family along: plugs, sockets and deferred resources are of no use alone.
 const PLUGS: &str = "plugs";
 
@@ -36,6 +39,9 @@ pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
     if let Some(cluster) = name.strip_prefix(integrations::NAME).and_then(|rest| rest.strip_prefix('@')) {
         // Without its data, which is enough to decide again from what was recorded.
         return Some(Arc::new(Reaching(Integrations::of(cluster, Arc::default()))));
+    }
+    if let Some(engine) = crate::gitops::engine::remembered(name) {
+        return Some(engine);
     }
     let vice = match name {
         "greeter" => return Some(Arc::new(Greeter)),
@@ -58,6 +64,7 @@ pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
 pub fn family(name: &str, settings: &Value) -> Vec<Arc<dyn Operator>> {
     match name {
         PLUGS => switchboard_plugs::operators(Options { strict: settings["strict"] == true }),
+        ENGINE => Vec::new(),
         _ => operator(name).into_iter().collect(),
     }
 }
@@ -91,6 +98,10 @@ impl Operator for WritingAs {
 
     fn home(&self) -> Option<ClusterName> {
         self.operator.home()
+    }
+
+    fn topology(&self) -> Option<Topology> {
+        self.operator.topology()
     }
 
     fn reads_managers(&self) -> bool {

@@ -17,6 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
+use crate::gitops::engine::Embedded;
 use crate::guests::{self, Clusters, Guests};
 use crate::integrations::hosting::Manager;
 use crate::kernel::{self, StateDir};
@@ -67,6 +68,8 @@ pub struct Running {
     host: JoinHandle<()>,
     /// Follows the source of integrations.
     integrations: Option<JoinHandle<()>>,
+    /// Follows the clusters that the embedded engine deploys to.
+    engine: Option<JoinHandle<()>>,
     guests: Arc<Guests>,
     looking: JoinHandle<()>,
     _listening: Listening,
@@ -81,6 +84,8 @@ impl Running {
         let guests = Arc::new(guests::learn(config, &clusters, dir).await?);
         let mut operators = hosted(config);
         operators.extend(guests.operators());
+        let engine = if dry_run { None } else { Embedded::new(config, &clusters, dir).await? };
+        operators.extend(engine.iter().map(Embedded::operator));
         let manager = config.integrations.as_ref();
         let manager = manager.map(|section| Manager::new(section, &config.topology, clusters.clone())).transpose()?;
         let settings = Settings {
@@ -103,20 +108,19 @@ impl Running {
         }
         let host = tokio::spawn(host.run());
         let integrations = manager.map(|manager| manager.follow(handle.clone()));
+        let engine = engine.map(|engine| engine.follow(handle.clone()));
         let looking = {
             let (guests, config, handle) = (guests.clone(), config.clone(), handle.clone());
             tokio::spawn(async move { guests.look_again(&config, &clusters, &handle).await })
         };
-        Ok(Self { handle, host, integrations, guests, looking, _listening: listening })
+        Ok(Self { handle, host, integrations, engine, guests, looking, _listening: listening })
     }
 
     /// Finishes what is under way and stops.
     pub async fn stop(self) {
         self.looking.abort();
         self.handle.stop().await;
-        if let Some(following) = &self.integrations {
-            following.abort();
-        }
+        self.integrations.iter().chain(&self.engine).for_each(JoinHandle::abort);
         // A host that panicked has said so.
         let _ = self.host.await;
     }

@@ -54,9 +54,9 @@ pub struct Up {
     /// Which operators to host on it, and within which limits [default: the sample operator]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Something to look at, applied once the cluster serves
+    /// Something to look at, applied once the cluster serves; may be repeated
     #[arg(long, value_name = "NAME", value_enum)]
-    example: Option<Example>,
+    example: Vec<Example>,
     #[command(flatten)]
     state: StateDir,
 }
@@ -65,6 +65,8 @@ pub struct Up {
 const SAMPLE: &str = "operators:\n  greeter: {}\n";
 /// What is hosted for an example when nothing else is asked for.
 const WITH_EXAMPLE: &str = "operators:\n  greeter: {}\n  plugs: {}\n";
+/// And for what is deployed from git.
+const WITH_ENGINE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}\n";
 
 fn cluster_name(text: &str) -> Result<String, String> {
     match switchboard_object::name::dns1123_label(text).first() {
@@ -84,7 +86,11 @@ impl Up {
         let config = match &self.config {
             Some(file) => kernel::read_config(file)?,
             None => {
-                let sample = if self.example.is_some() { WITH_EXAMPLE } else { SAMPLE };
+                let sample = match &self.example[..] {
+                    [] => SAMPLE,
+                    some if some.contains(&Example::Gitops) => WITH_ENGINE,
+                    _ => WITH_EXAMPLE,
+                };
                 Config::parse("the built-in configuration", sample, &operators::KNOWN)?
             }
         };
@@ -120,8 +126,8 @@ impl Up {
         let running = Running::start(&config, clusters(&cluster, &config, &file).await?, &dir, false).await?;
         let local = Local::start(cluster.client(), commands);
         kernel::say_where(&dir);
-        if let Some(example) = self.example {
-            example.apply(&cluster.client()).await?;
+        for example in &self.example {
+            example.apply(&cluster.client(), &home).await?;
         }
         announce(&file, &listener)?;
         tokio::select! {

@@ -4,6 +4,7 @@
 mod board;
 mod cases;
 mod control;
+mod engine;
 mod faults;
 mod gather;
 mod gitops;

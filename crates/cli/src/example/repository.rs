@@ -1,0 +1,61 @@
+//! The repository of the example `gitops`: made of files this binary carries, so that nothing is fetched.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use switchboard_git::GitError;
+
+use crate::failure::Failure;
+
+/// Its files, by name.
+const FILES: [(&str, &str); 5] = [
+    ("guestbook/pages.yaml", include_str!("../../../../examples/gitops/repository/guestbook/pages.yaml")),
+    ("guestbook/service.yaml", include_str!("../../../../examples/gitops/repository/guestbook/service.yaml")),
+    ("greeting/Chart.yaml", include_str!("../../../../examples/gitops/repository/greeting/Chart.yaml")),
+    ("greeting/values.yaml", include_str!("../../../../examples/gitops/repository/greeting/values.yaml")),
+    (
+        "greeting/templates/configmap.yaml",
+        include_str!("../../../../examples/gitops/repository/greeting/templates/configmap.yaml"),
+    ),
+];
+
+/// Makes the repository in a folder, and gives its address. One that is there stays as it is: somebody may have changed it.
+pub fn make(folder: &Path) -> Result<String, Failure> {
+    let folder = std::path::absolute(folder)?;
+    if !folder.join(".git").exists() {
+        for (name, text) in FILES {
+            let file = folder.join(name);
+            fs::create_dir_all(file.parent().unwrap_or(&folder))?;
+            fs::write(file, text)?;
+        }
+        git(&folder, &["init", "--quiet", "--initial-branch=main"])?;
+        git(&folder, &["add", "--all"])?;
+        git(&folder, &["commit", "--quiet", "--message", "An application"])?;
+    }
+    Ok(format!("file://{}", folder.display()))
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let mut command = Command::new("git");
+    command.args([
+        "-c",
+        "user.name=Switchboard",
+        "-c",
+        "user.email=example@switchboard.invalid",
+        "-c",
+        "commit.gpgsign=false",
+    ]);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    let output = match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(GitError::NoGit.into()),
+        output => output?,
+    };
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            Err(format!("could not make the example's repository: {}", String::from_utf8_lossy(&output.stderr).trim())
+                .into())
+        }
+    }
+}

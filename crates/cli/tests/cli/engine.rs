@@ -1,0 +1,52 @@
+//! The embedded engine as a user meets it.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::board::eventually;
+use crate::process::{CONTEXT, Serving, switchboard};
+
+const APPLICATION: &str = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/guestbook";
+
+async fn get(client: &kube::Client, path: &str) -> Option<Value> {
+    client.request(http::Request::get(path).body(Vec::new()).unwrap()).await.ok()
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]);
+    assert!(command.args(arguments).current_dir(folder).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn the_example_is_deployed_from_git_and_follows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = switchboard(&["up", "--example", "gitops", "--listen", "127.0.0.1:0", "--data-dir"]);
+    command.arg(folder.path());
+    let serving = Serving::start(command);
+    let client = serving.client(CONTEXT).await;
+    for name in ["guestbook", "greeting"] {
+        let path = APPLICATION.replace("guestbook", name);
+        eventually("Synced and Healthy", || async {
+            let status = get(&client, &path).await?["status"].clone();
+            (status["sync"]["status"] == "Synced" && status["health"]["status"] == "Healthy").then_some(())
+        })
+        .await;
+    }
+    let map = get(&client, "/api/v1/namespaces/greeting/configmaps/greeting").await.unwrap();
+    assert_eq!(map["data"]["text"], "Moin, world!");
+    let repository = folder.path().join("example-repository");
+    let page = repository.join("guestbook/pages.yaml");
+    std::fs::write(&page, std::fs::read_to_string(&page).unwrap().replace("something nice", "something true")).unwrap();
+    git(&repository, &["commit", "--quiet", "--all", "--message", "True"]);
+    let ask = r#"{"metadata":{"annotations":{"argocd.argoproj.io/refresh":"normal"}}}"#;
+    let request = http::Request::patch(APPLICATION).header("Content-Type", "application/merge-patch+json");
+    client.request::<Value>(request.body(ask.as_bytes().to_vec()).unwrap()).await.unwrap();
+    eventually("the commit is deployed", || async {
+        let map = get(&client, "/api/v1/namespaces/guestbook/configmaps/pages").await?;
+        (map["data"]["welcome"] == "Please write something true.").then_some(())
+    })
+    .await;
+}
