@@ -1,10 +1,6 @@
 //! `why`, `why-not`, `top` and `replay`: what the journal and a running kernel tell.
 
-use std::fmt::Display;
-use std::io::Write;
-
-use clap::{Args, ValueEnum};
-use serde::Serialize;
+use clap::Args;
 use serde_json::{Value, json};
 use switchboard_kernel::decision::DecisionId;
 use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
@@ -14,30 +10,12 @@ use switchboard_kernel::replay::{Replayed, replay};
 use switchboard_kernel::resource::{ObjectKey, TableKey};
 use switchboard_kernel::state::State;
 
+use crate::again::Watch;
 use crate::failure::Failure;
+pub use crate::form::{Form, print};
 use crate::kernel::StateDir;
-use crate::operators;
 use crate::talk::say;
-
-/// How a report is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Form {
-    /// For people
-    #[default]
-    Text,
-    /// For programs
-    Json,
-}
-
-/// Prints a report.
-pub fn print(report: &(impl Display + Serialize), form: Form) -> Result<(), Failure> {
-    let text = match form {
-        Form::Text => report.to_string(),
-        Form::Json => format!("{}\n", serde_json::to_string_pretty(report)?),
-    };
-    let mut out = std::io::stdout().lock();
-    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
-}
+use crate::{operators, paint};
 
 /// Says why an object is as it is.
 #[derive(Args)]
@@ -149,12 +127,24 @@ pub struct WhyNot {
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
     #[command(flatten)]
+    watch: Watch,
+    #[command(flatten)]
     state: StateDir,
+}
+
+/// A report as it is shown: with colours when it is for people at a terminal.
+fn shown(report: &(impl std::fmt::Display + serde::Serialize), form: Form) -> Result<String, Failure> {
+    let text = form.text(report)?;
+    Ok(if form.is_for_people() { paint::on_stdout(&text) } else { text })
 }
 
 impl WhyNot {
     /// Prints the report.
     pub async fn run(self) -> Result<(), Failure> {
+        self.watch.show(|| self.look()).await
+    }
+
+    async fn look(&self) -> Result<String, Failure> {
         let mut state = self.state.state().await?;
         if let Some(unit) = &self.unit
             && let Some(hosted) = state.operators.iter_mut().find(|hosted| hosted.name == self.operator)
@@ -169,7 +159,7 @@ impl WhyNot {
             let known = if report.known.is_empty() { "none".to_string() } else { report.known.join(", ") };
             return Err(format!("no operator {} is hosted\nhint: there are: {known}", self.operator).into());
         }
-        print(&report, self.output)
+        shown(&report, self.output)
     }
 
     fn hinted(&self, error: Failure) -> Failure {
@@ -184,13 +174,15 @@ pub struct Top {
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
     #[command(flatten)]
+    watch: Watch,
+    #[command(flatten)]
     state: StateDir,
 }
 
 impl Top {
     /// Prints the report.
     pub async fn run(self) -> Result<(), Failure> {
-        print(&explain::top(&self.state.state().await?), self.output)
+        self.watch.show(|| async { shown(&explain::top(&self.state.state().await?), self.output) }).await
     }
 }
 

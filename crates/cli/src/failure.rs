@@ -24,19 +24,32 @@ pub fn report(error: &(dyn Error + 'static)) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// What is said of an error.
+/// What is said of an error: what failed, why, and what helps. Of several hints the one nearest to the cause is said.
 pub fn tell(error: &(dyn Error + 'static)) -> String {
     let text = error.to_string();
-    let (what, own) = text.split_once("\nhint: ").map_or((&*text, None), |(what, hint)| (what, Some(hint)));
+    let (what, mut own) = apart(&text);
     // A report of several errors begins with the word itself.
     let mut told = if what.starts_with("error: ") { what.to_string() } else { format!("error: {what}") };
-    for cause in causes(error).skip(1) {
-        told.push_str(&format!("\n  {cause}"));
+    let deeper: Vec<String> = causes(error).skip(1).map(ToString::to_string).collect();
+    for cause in &deeper {
+        let (cause, hint) = apart(cause);
+        // Whoever passes an error on without a word of its own says the same.
+        if !told.ends_with(cause) {
+            told.push_str(&format!("\n  {cause}"));
+        }
+        own = hint.or(own);
     }
-    if let Some(hint) = own.or_else(|| hint(error)) {
-        told.push_str(&format!("\nhint: {hint}"));
-    }
+    let hint = own.or_else(|| hint(error)).unwrap_or(LAST_HINT);
+    told.push_str(&format!("\nhint: {hint}"));
     told
+}
+
+/// What helps when nobody knows better.
+const LAST_HINT: &str = "`switchboard doctor` checks configuration, clusters, rights and machine; SWITCHBOARD_LOG=debug has the same command say more";
+
+/// A text and the hint at its end.
+fn apart(text: &str) -> (&str, Option<&str>) {
+    text.split_once("\nhint: ").map_or((text, None), |(what, hint)| (what, Some(hint)))
 }
 
 /// The error, what caused it, what caused that.
@@ -60,6 +73,8 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     } else if let Some(hint) = causes(error).find_map(of_guest) {
         Some(hint)
     } else if let Some(hint) = causes(error).find_map(crate::gitops::hint) {
+        Some(hint)
+    } else if let Some(hint) = causes(error).find_map(of_server) {
         Some(hint)
     } else if error.is::<KubeconfigError>() {
         Some("give a file that may be written with --kubeconfig FILE")
@@ -115,6 +130,25 @@ fn of_kernel(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> 
     }
 }
 
+/// What an API server, or the way to it, says.
+fn of_server(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    match error.downcast_ref::<kube::Error>()? {
+        kube::Error::Api(status) => match status.code {
+            401 => Some("the credentials of the kubeconfig are not accepted: are they expired, or of another cluster?"),
+            403 => Some("this user may not do that; `kubectl auth can-i --list` shows what it may"),
+            404 => Some("is it the right cluster and namespace? `kubectl api-resources` shows the kinds there are"),
+            409 => Some("somebody else wrote at the same time; try again"),
+            413 | 422 => Some("the object is not as the server wants it; `kubectl explain KIND` says how it should be"),
+            429 | 500..=599 => Some("the server is busy or unwell; try again in a moment"),
+            _ => None,
+        },
+        kube::Error::HyperError(_) | kube::Error::Service(_) => {
+            Some("does the cluster run, and does this machine reach the address in the kubeconfig?")
+        }
+        _ => None,
+    }
+}
+
 fn of_dump(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::Archive { .. } => {
@@ -127,6 +161,12 @@ fn of_dump(error: &SourceError) -> Option<&'static str> {
 
 fn of_system(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
+        ErrorKind::NotFound => "check the path: it is not there",
+        ErrorKind::IsADirectory => "a directory is where a file should be; give another path",
+        ErrorKind::InvalidData => "is it the right file? it is not text",
+        ErrorKind::BrokenPipe => "whoever read the output has gone away",
+        ErrorKind::ConnectionRefused => "nobody listens there; is the other side running?",
+        ErrorKind::TimedOut => "the other side did not answer in time; try again, and check the way to it",
         ErrorKind::PermissionDenied => "check who owns it and that this user may read and write there",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full; make room, or use another one",
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only; use another one",

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::kernel::{self, StateDir};
+use crate::reach::Reach;
 use crate::run::Running;
 use crate::talk::say;
 use crate::{guests, operators};
@@ -25,12 +26,8 @@ pub struct Individual {
     /// An operator of this binary or of the configuration, or the path of a program with the four commands
     #[arg(long, value_name = "NAME|PROGRAM")]
     operator: String,
-    /// The cluster, for all three places [default: as in the configuration, else the ambient one]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// A context of the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    #[command(flatten)]
+    reach: Reach,
     /// Where clusters, topology, limits and what is said of the operator are taken from
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -106,9 +103,10 @@ impl Individual {
             process.live = true;
         }
         config.operators = BTreeMap::from([(name, operator)]);
-        if self.kubeconfig.is_some() || self.context.is_some() {
+        if self.reach.kubeconfig.is_some() || self.reach.context.is_some() {
             let only = ClusterName::new(ONLY);
-            let cluster = ClusterConfig { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
+            let Reach { kubeconfig, context } = self.reach.clone();
+            let cluster = ClusterConfig { kubeconfig, context };
             config.topology = Topology::standalone(&only);
             config.clusters = BTreeMap::from([(only, cluster)]);
         }

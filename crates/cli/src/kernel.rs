@@ -41,7 +41,7 @@ pub struct StateDir {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The configuration cannot be read.
-    #[error("could not read {}\nhint: name a file with --config FILE; docs/CONFIG.md says what stands in it", .0.display())]
+    #[error("could not read {}\nhint: name a file with --config FILE; `switchboard init` writes one, and docs/CONFIG.md says what stands in it", .0.display())]
     Config(PathBuf, #[source] io::Error),
     /// The state directory cannot be made.
     #[error("could not make the state directory {}", .0.display())]

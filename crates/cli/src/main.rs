@@ -1,25 +1,32 @@
 //! The `switchboard` command: words a user types, nothing else.
 
+mod again;
 mod announce;
+mod completion;
 mod control;
+mod doctor;
 mod example;
 mod explain;
 mod failure;
+mod form;
 mod gather;
 mod gitops;
 mod guests;
 mod individual;
+mod init;
 mod integrations;
 mod kernel;
 mod listen;
 mod local;
 mod operator;
 mod operators;
+mod paint;
 mod place;
 mod plan;
 mod plugs;
 mod probe;
 mod progress;
+mod reach;
 mod run;
 mod serve;
 mod talk;
@@ -27,20 +34,24 @@ mod template;
 mod temporary;
 mod test;
 mod up;
+mod usage;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes:
   0   done, or stopped by a signal; everything in order
   1   could not start, or could not go on; `probe`: a fault was not borne; `test`: a case failed;
-      `operator`: a controller failed, or something undeclared was wanted
+      `operator`: a controller failed, or something undeclared was wanted;
+      `doctor`: something is to be fixed
   2   `plan`: something would be written; `replay`: something else is decided now;
       `integrations diff`: something changes;
       `gitops migrate --dry-run`: something would be migrated
   64  the command line or SWITCHBOARD_LOG is not understood
 
+Data goes to stdout, all else to stderr. Colours are for terminals; NO_COLOR does without.
+As `kubectl-switchboard` in PATH, the same binary is `kubectl switchboard`.
 Logs go to stderr; SWITCHBOARD_LOG sets what is logged, for example `info` or `switchboard_cluster=debug`.";
 
 /// Hosts every Kubernetes operator of a platform in one process.
@@ -53,6 +64,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Writes a commented switchboard.yaml to begin with.
+    Init(init::Init),
+    /// Checks configuration, clusters, rights, database and machine, and says what to fix.
+    Doctor(doctor::Doctor),
     /// Starts the embedded cluster and prints where its kubeconfig is.
     Up(up::Up),
     /// Serves a must-gather dump, read-only, so that kubectl works on it.
@@ -93,6 +108,8 @@ enum Command {
     Integrations(Box<integrations::Integrations>),
     /// Shows who is plugged in where, and what a plug and a socket would do.
     Plugs(plugs::Plugs),
+    /// Prints a script that completes the command line in a shell.
+    Completion(completion::Completion),
 }
 
 /// What is logged unless something else is asked for.
@@ -111,12 +128,9 @@ fn main() -> ExitCode {
     if let Some(code) = switchboard_sandbox::launched(std::env::args_os()) {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
-    let arguments = match Arguments::try_parse() {
+    let arguments = match usage::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
-        }
+        Err(error) => return usage::report(&error),
     };
     if let Err(error) = log_to_stderr() {
         failure::report(&error);
@@ -139,6 +153,9 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
     let differs = |differs: bool| if differs { ExitCode::from(DIFFERS) } else { ExitCode::SUCCESS };
     let well = |well: bool| if well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     match command {
+        Command::Init(init) => init.run().map(|()| ExitCode::SUCCESS),
+        Command::Doctor(doctor) => doctor.run().await.map(well),
+        Command::Completion(completion) => completion.run(Arguments::command()).map(|()| ExitCode::SUCCESS),
         Command::Up(up) => up.run().await.map(|()| ExitCode::SUCCESS),
         Command::Serve(serve) => serve.run().await.map(|()| ExitCode::SUCCESS),
         Command::Gather(gather) => gather.run().await.map(well),

@@ -21,6 +21,7 @@ use switchboard_object::kind::GroupVersionKind;
 use crate::failure::Failure;
 use crate::gather::live::Live;
 use crate::operators;
+use crate::reach::Reach;
 use crate::talk::say;
 
 /// Runs a native operator once: on a directory, into a directory.
@@ -106,7 +107,7 @@ impl Operator {
 
 /// What an operator reads of the user workload cluster, as it is there now. The rest is read from the directory.
 async fn workload(declaration: &Declaration, kubeconfig: &Path) -> Result<MustGather, Failure> {
-    let live = Live::connect(Some(kubeconfig)).await?;
+    let live = Live::connect(&Reach { kubeconfig: Some(kubeconfig.to_path_buf()), context: None }).await?;
     let inputs = declaration.readable().into_iter().filter(|input| input.place == Place::UserWorkload).collect();
     let there = Declaration { inputs, outputs: BTreeSet::new(), units: Units::Whole, ..declaration.clone() };
     let found = live.gather(&input_resources(&there).apply_configuration_resources).await?;

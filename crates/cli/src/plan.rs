@@ -16,6 +16,7 @@ use switchboard_kernel::plan::Standing;
 use crate::explain::{Form, print};
 use crate::failure::Failure;
 use crate::guests;
+use crate::reach::Reach;
 use crate::{kernel, run};
 
 /// A day: who waits longer does not look.
@@ -36,6 +37,8 @@ pub struct Plan {
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 /// Nothing is planned, but not because nothing is to be done.
@@ -46,7 +49,8 @@ struct Undecided(usize);
 impl Plan {
     /// Prints the report. True when something would be written.
     pub async fn run(self) -> Result<bool, Failure> {
-        let config = kernel::read_config(&self.config)?;
+        let mut config = kernel::read_config(&self.config)?;
+        self.reach.fill(&mut config);
         let clusters = guests::clusters(&config).await?;
         let folder = tempfile::tempdir()?;
         let mut operators = run::hosted(&config);

@@ -52,3 +52,6 @@ fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use switchboard_kernel::config::{ClusterConfig, Config};
 use switchboard_kernel::host::{Handle, Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
@@ -22,6 +21,7 @@ use crate::guests::{self, Clusters, Guests};
 use crate::integrations::hosting::Manager;
 use crate::kernel::{self, StateDir};
 use crate::operators;
+use crate::reach::Reach;
 use crate::talk::say;
 
 /// How often the configuration is looked at; SIGHUP has it looked at once.
@@ -37,6 +37,8 @@ pub struct Run {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
     state: StateDir,
 }
 
@@ -46,14 +48,15 @@ impl Run {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         // Until somebody listens for it, this signal ends the process.
         let hangup = signal(SignalKind::hangup())?;
-        let config = kernel::read_config(&self.config)?;
+        let mut config = kernel::read_config(&self.config)?;
+        self.reach.fill(&mut config);
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
         let running = Running::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = reload(&self.config, config, &running, hangup) => {}
+            () = reload(&self.config, &self.reach, config, &running, hangup) => {}
         }
         say("stopping");
         running.stop().await;
@@ -158,19 +161,15 @@ pub async fn client(name: &ClusterName, cluster: &ClusterConfig) -> Result<(kube
 }
 
 async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config), Failure> {
-    let options = KubeConfigOptions { context: cluster.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match &cluster.kubeconfig {
-        Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
-        None if cluster.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-        None => kube::Config::infer().await?,
-    };
+    let reach = Reach { kubeconfig: cluster.kubeconfig.clone(), context: cluster.context.clone() };
+    let mut config = reach.config().await?;
     // The applier knows what may be sent twice; the client does not.
     config.default_retry = false;
     Ok((kube::Client::try_from(config.clone())?, config))
 }
 
 /// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
-pub async fn reload(file: &Path, mut config: Config, running: &Running, mut hangup: Signal) {
+pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Running, mut hangup: Signal) {
     let mut seen = std::fs::read(file).ok();
     loop {
         tokio::select! {
@@ -183,7 +182,8 @@ pub async fn reload(file: &Path, mut config: Config, running: &Running, mut hang
         }
         seen = text;
         match kernel::read_config(file) {
-            Ok(new) => {
+            Ok(mut new) => {
+                reach.fill(&mut new);
                 take_up(&config, &new, running).await;
                 config = new;
             }

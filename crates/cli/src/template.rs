@@ -119,6 +119,9 @@ impl Template {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(told) => {
                 say(format!("Error: {told}"));
+                if !told.contains("hint: ") {
+                    say("hint: is it the right chart, and are its values right? `--debug` prints what was rendered");
+                }
                 Ok(ExitCode::FAILURE)
             }
         }

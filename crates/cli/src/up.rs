@@ -22,6 +22,7 @@ use crate::guests::Clusters;
 use crate::kernel::{self, StateDir};
 use crate::local::{Commands, Local};
 use crate::place::Place;
+use crate::reach::Reach;
 use crate::run::{self, Running};
 use crate::talk::say;
 use crate::temporary::Temporary;
@@ -184,7 +185,7 @@ async fn from_outside(file: &Path, context: &str) -> Result<kube::Config, Failur
 
 async fn reload(file: Option<&Path>, config: Config, running: &Running, hangup: Signal) {
     match file {
-        Some(file) => run::reload(file, config, running, hangup).await,
+        Some(file) => run::reload(file, &Reach::default(), config, running, hangup).await,
         None => std::future::pending().await,
     }
 }

@@ -19,6 +19,7 @@ use switchboard_kernel::view::Reads;
 use super::live::Live;
 use super::{carry, present, told, warn};
 use crate::failure::Failure;
+use crate::reach::Reach;
 use crate::talk::say;
 
 /// Who writes what does not say so itself.
@@ -36,9 +37,8 @@ pub struct Apply {
     /// Ask the server, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Where to write [default: as kubectl does]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 /// A cluster of an operator.
@@ -64,7 +64,7 @@ impl Apply {
         }
         let chosen = self.chosen(directory);
         warn(fights(&chosen));
-        let live = Live::connect(self.kubeconfig.as_deref()).await?;
+        let live = Live::connect(&self.reach).await?;
         let judged = judge(&chosen, &live)?;
         let cluster = ClusterName::new(MANAGER);
         let writer = KubeWriter::new(BTreeMap::from([(cluster, live.client)]));

@@ -1,7 +1,5 @@
 //! `switchboard gather collect`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use switchboard_gather::contract::Rules;
 
@@ -10,6 +8,7 @@ use super::fresh;
 use super::live::Live;
 use super::prune::Target;
 use crate::failure::Failure;
+use crate::reach::Reach;
 
 /// Gathers the inputs an operator declares from a live cluster.
 #[derive(Args)]
@@ -18,9 +17,8 @@ pub struct Collect {
     inputs: Inputs,
     #[command(flatten)]
     target: Target,
-    /// Whom to ask [default: as kubectl does]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 impl Collect {
@@ -28,7 +26,7 @@ impl Collect {
     pub async fn run(self) -> Result<(), Failure> {
         let inputs = self.inputs.read(Rules::Native)?;
         fresh(self.target.path())?;
-        let live = Live::connect(self.kubeconfig.as_deref()).await?;
+        let live = Live::connect(&self.reach).await?;
         let list = &inputs.apply_configuration_resources;
         self.target.write(live.gather(list).await?, list, &live.discovery, Rules::Native)
     }

@@ -1,16 +1,13 @@
 //! A live cluster, asked as a directory is.
 
-use std::path::Path;
-
 use http::header::ACCEPT;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
 use switchboard_gather::contract::{ResourceList, ResourceType, Rules};
 use switchboard_gather::discovery::Discovery;
 use switchboard_gather::prune::{PruneError, Pruned, Pruning, Question};
 use switchboard_object::selector::LabelSelector;
 
-use crate::failure::Failure;
+use crate::reach::{Reach, ReachError};
 
 /// How many objects one answer to a list brings.
 const PAGE: usize = 500;
@@ -21,15 +18,17 @@ const AGGREGATED: &str = "application/json;as=APIGroupDiscoveryList;v=v2;g=apidi
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The kubeconfig leads nowhere.
-    #[error("could not make a client\nhint: give a kubeconfig with --kubeconfig FILE, or set KUBECONFIG")]
-    Client(#[source] Failure),
+    #[error(transparent)]
+    Client(#[from] ReachError),
     /// It does not answer in the form that says everything at once.
     #[error(
         "could not learn what the cluster serves: it has no aggregated discovery\nhint: Kubernetes 1.27 and later have it"
     )]
     NoDiscovery,
     /// It cannot be asked.
-    #[error("could not learn what the cluster serves")]
+    #[error(
+        "could not learn what the cluster serves\nhint: is it the right cluster, and does it run? `kubectl get --raw /apis` with the same kubeconfig says more"
+    )]
     Discovery(#[source] Box<kube::Error>),
 }
 
@@ -43,8 +42,8 @@ pub struct Live {
 
 impl Live {
     /// By a kubeconfig, or by what the environment says.
-    pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, LiveError> {
-        let client = client(kubeconfig).await.map_err(LiveError::Client)?;
+    pub async fn connect(reach: &Reach) -> Result<Self, LiveError> {
+        let client = reach.client().await?;
         let discovery = Discovery::new(document(&client, "/api").await?, document(&client, "/apis").await?);
         Ok(Self { client, discovery })
     }
@@ -118,16 +117,6 @@ impl Live {
             }
         }
     }
-}
-
-async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, Failure> {
-    let config = match kubeconfig {
-        Some(file) => {
-            kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &KubeConfigOptions::default()).await?
-        }
-        None => kube::Config::infer().await?,
-    };
-    Ok(kube::Client::try_from(config)?)
 }
 
 async fn document(client: &kube::Client, path: &str) -> Result<Value, LiveError> {

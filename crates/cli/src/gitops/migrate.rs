@@ -1,14 +1,15 @@
 //! `switchboard gitops migrate`: the database becomes what this version needs.
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
-use serde_json::json;
+use clap::Args;
+use serde_json::{Value, json};
 use switchboard_ledger::migration::{Found, ORIGINAL_VERSION, Plan};
+use switchboard_object::yaml;
 
 use super::database::Database;
 use crate::failure::Failure;
+use crate::form::{self, Form};
 
 /// Something would be done.
 const DIFFERS: u8 = 2;
@@ -24,14 +25,8 @@ pub struct Migrate {
     dry_run: bool,
 
     /// How it is told
-    #[arg(short, long, value_enum, default_value_t = Output::Text)]
-    output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    Text,
-    Json,
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
 }
 
 impl Migrate {
@@ -39,11 +34,11 @@ impl Migrate {
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let (ledger, database) = self.database.open(self.dry_run).await?;
         let plan = if self.dry_run { ledger.plan_migration().await? } else { ledger.migrate().await? };
-        let told = match self.output {
-            Output::Text => text(&database, &plan, !self.dry_run),
-            Output::Json => json(&database, &plan, !self.dry_run),
-        };
-        std::io::stdout().lock().write_all(told.as_bytes())?;
+        form::write(&match self.output {
+            Form::Table | Form::Wide => text(&database, &plan, !self.dry_run),
+            Form::Json => format!("{:#}\n", value(&database, &plan, !self.dry_run)),
+            Form::Yaml => yaml::to_string(&value(&database, &plan, !self.dry_run)),
+        })?;
         ledger.close().await;
         let would = self.dry_run && !plan.is_empty();
         Ok(if would { ExitCode::from(DIFFERS) } else { ExitCode::SUCCESS })
@@ -73,19 +68,18 @@ pub fn text(database: &str, plan: &Plan, done: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-fn json(database: &str, plan: &Plan, done: bool) -> String {
+fn value(database: &str, plan: &Plan, done: bool) -> Value {
     let steps: Vec<_> = plan.steps.iter().map(|(version, name)| json!({ "version": version, "name": name })).collect();
     let (found, version) = match plan.found {
         Found::Nothing => ("nothing", None),
         Found::Original => ("original", Some(ORIGINAL_VERSION)),
         Found::Ours { version } => ("switchboard", Some(version)),
     };
-    let told = json!({
+    json!({
         "database": database,
         "found": { "what": found, "version": version },
         "steps": steps,
         "credentials": plan.credentials,
         "done": done,
-    });
-    format!("{told:#}\n")
+    })
 }

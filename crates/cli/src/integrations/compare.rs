@@ -15,9 +15,12 @@ use crate::failure::Failure;
 enum Form {
     /// For a pull request
     #[default]
+    #[value(alias = "table")]
     Markdown,
     /// For programs
     Json,
+    /// For programs and people
+    Yaml,
 }
 
 /// Tells what changes.
@@ -43,7 +46,11 @@ impl Diff {
         let before = builder.build(&from::read(&self.from)?);
         let after = builder.build(&from::read(&self.to)?);
         let report = Report::of(&before, &after);
-        let form = if self.output == Form::Json { explain::Form::Json } else { explain::Form::Text };
+        let form = match self.output {
+            Form::Markdown => explain::Form::Table,
+            Form::Json => explain::Form::Json,
+            Form::Yaml => explain::Form::Yaml,
+        };
         print(&report, form)?;
         Ok(match (report.changes(), report.new_problems.is_empty()) {
             (true, _) => ExitCode::from(DIFFERS),

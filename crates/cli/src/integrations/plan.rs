@@ -12,6 +12,7 @@ use switchboard_kernel::limits::{GlobalLimits, Limits};
 use super::hosting::Manager;
 use crate::explain::{Form, print};
 use crate::failure::Failure;
+use crate::reach::Reach;
 use crate::talk::say;
 use crate::{DIFFERS, guests, kernel};
 
@@ -27,12 +28,15 @@ pub struct Plan {
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 impl Plan {
     /// Prints the report; exits with 2 when something would be written, with 1 when not all could be planned.
     pub async fn run(self) -> Result<ExitCode, Failure> {
-        let config = kernel::read_config(&self.config)?;
+        let mut config = kernel::read_config(&self.config)?;
+        self.reach.fill(&mut config);
         let Some(section) = &config.integrations else {
             let file = self.config.display();
             return Err(format!(

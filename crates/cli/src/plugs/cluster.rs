@@ -1,16 +1,13 @@
 //! The cluster that is looked at.
 
-use std::path::{Path, PathBuf};
-
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
 use switchboard_kernel::resource::Resource;
 use switchboard_plugs::board::Board;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
 
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::reach::Reach;
 
 /// How many objects one answer brings.
 const PAGE: usize = 500;
@@ -18,12 +15,8 @@ const PAGE: usize = 500;
 /// Which cluster, and which of its namespaces.
 #[derive(Args)]
 pub struct Where {
-    /// The cluster [default: as kubectl does, or that of `switchboard up` when there is no other]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// The context in it
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    #[command(flatten)]
+    reach: Reach,
     /// Only plugs and sockets of this namespace, and the sockets that its plugs want
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
@@ -32,9 +25,6 @@ pub struct Where {
 /// A cluster that does not say.
 #[derive(Debug, thiserror::Error)]
 pub enum WhereError {
-    /// There is no way to it.
-    #[error("could not make a client\nhint: give a kubeconfig with --kubeconfig FILE, or set KUBECONFIG")]
-    Client(#[source] Failure),
     /// It has no such kinds.
     #[error("the cluster knows no {0}\nhint: host the operator `plugs` on it, which brings its kinds along")]
     NoKind(String),
@@ -46,7 +36,7 @@ pub enum WhereError {
 impl Where {
     /// Plugs and sockets as they are.
     pub async fn board(&self) -> Result<Board, Failure> {
-        let client = self.client().await.map_err(WhereError::Client)?;
+        let client = self.reach.clone().or_own().client().await?;
         let (plugs, sockets) = (list(&client, &PLUGS).await?, list(&client, &SOCKETS).await?);
         let mut board = Board::of(&plugs, &sockets);
         if let Some(namespace) = &self.namespace {
@@ -57,27 +47,6 @@ impl Where {
         }
         Ok(board)
     }
-
-    async fn client(&self) -> Result<kube::Client, Failure> {
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let given = self.kubeconfig.clone().or_else(own);
-        let config = match &given {
-            Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
-            None if self.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await?,
-        };
-        Ok(kube::Client::try_from(config)?)
-    }
-}
-
-/// The kubeconfig of `switchboard up`, when kubectl would have none.
-fn own() -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let has = std::env::var_os("KUBECONFIG").is_some()
-        || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
-        || home.is_some_and(|home| home.join(".kube/config").exists());
-    let own = Place::default_path()?.join("kubeconfig");
-    (!has && Path::new(&own).exists()).then_some(own)
 }
 
 async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, Failure> {

@@ -2,12 +2,14 @@
 
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use switchboard_object::yaml;
 use switchboard_plugs::picture::dot;
 use switchboard_plugs::status_table::{Shown, status_table};
 
 use super::cluster::Where;
-use super::print;
+use crate::again::Watch;
 use crate::failure::Failure;
+use crate::paint;
 use crate::talk::say;
 
 /// Shows plugs and sockets and how they stand.
@@ -20,6 +22,8 @@ pub struct Status {
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
     #[command(flatten)]
+    watch: Watch,
+    #[command(flatten)]
     place: Where,
 }
 
@@ -27,11 +31,14 @@ pub struct Status {
 enum Form {
     /// For people
     #[default]
-    Text,
+    #[value(alias = "text")]
+    Table,
     /// For people with wide screens
     Wide,
     /// For programs
     Json,
+    /// For programs and people
+    Yaml,
     /// For Graphviz
     Dot,
 }
@@ -39,18 +46,23 @@ enum Form {
 impl Status {
     /// Prints it.
     pub async fn run(self) -> Result<(), Failure> {
+        self.watch.show(|| self.look()).await
+    }
+
+    async fn look(&self) -> Result<String, Failure> {
         let board = self.place.board().await?;
         let now = Timestamp::now();
         let shown = Shown { relations: self.relations, wide: matches!(self.output, Form::Wide) };
-        match self.output {
-            Form::Json => print(&format!("{}\n", serde_json::to_string_pretty(&board)?)),
-            Form::Dot => print(&dot(&board)),
-            Form::Text | Form::Wide if board.plugs.is_empty() && board.sockets.is_empty() => {
+        Ok(match self.output {
+            Form::Json => format!("{}\n", serde_json::to_string_pretty(&board)?),
+            Form::Yaml => yaml::to_string(&serde_json::to_value(&board)?),
+            Form::Dot => dot(&board),
+            Form::Table | Form::Wide if board.plugs.is_empty() && board.sockets.is_empty() => {
                 say("no plugs and no sockets");
-                Ok(())
+                String::new()
             }
-            Form::Text | Form::Wide => print(&status_table(&board, shown, &|created| age(created, now))),
-        }
+            Form::Table | Form::Wide => paint::on_stdout(&status_table(&board, shown, &|created| age(created, now))),
+        })
     }
 }
 

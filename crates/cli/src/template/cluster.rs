@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use http::Request;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
 use serde_json::Value;
 use switchboard_chart::capabilities::{Capabilities, KubeVersion};
 use switchboard_chart::manifest::Manifest;
 use switchboard_chart::render::{Rendered, View};
 use tokio::runtime::Handle;
+
+use crate::reach::Reach;
 
 /// How many API versions a cluster may have; each is asked for once.
 const MAX_GROUP_VERSIONS: usize = 2_000;
@@ -42,15 +43,8 @@ fn unreachable(error: &(dyn std::error::Error + 'static)) -> String {
 impl Asked {
     /// Connects, and asks for the version and everything that is served.
     pub async fn connect(kubeconfig: Option<&Path>, namespace: &str) -> Result<Self, String> {
-        let config = match kubeconfig {
-            Some(file) => {
-                let read = Kubeconfig::read_from(file).map_err(|error| unreachable(&error))?;
-                Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-                    .await
-                    .map_err(|error| unreachable(&error))?
-            }
-            None => Config::infer().await.map_err(|error| unreachable(&error))?,
-        };
+        let reach = Reach { kubeconfig: kubeconfig.map(Path::to_path_buf), context: None };
+        let config = reach.config().await.map_err(|error| unreachable(&error))?;
         let client = Client::try_from(config).map_err(|error| unreachable(&error))?;
         let version = get(&client, "/version").await.map_err(|error| unreachable(&error))?;
         let version = version["gitVersion"].as_str().unwrap_or_default();

@@ -30,11 +30,23 @@ pub struct Board {
 impl Board {
     /// Starts with that configuration.
     pub fn up(config: &str) -> Self {
+        Self::up_with(config, |_| ())
+    }
+
+    /// The same, with files beside the configuration.
+    pub fn up_with(config: &str, prepare: impl Fn(&Path)) -> Self {
+        Self::logging(config, "", prepare)
+    }
+
+    /// The same, with a log that says so much.
+    pub fn logging(config: &str, level: &str, prepare: impl Fn(&Path)) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        prepare(folder.path());
         fs::write(folder.path().join("switchboard.yaml"), config).unwrap();
         let said = fs::File::create(folder.path().join("said")).unwrap();
         let mut command = switchboard(&["up", "--ephemeral", "--config"]);
         command.arg(folder.path().join("switchboard.yaml")).arg("--state-dir").arg(folder.path().join("state"));
+        command.env("SWITCHBOARD_LOG", level);
         let serving = Serving::start_with(command, Stdio::from(said));
         Self { serving, folder }
     }

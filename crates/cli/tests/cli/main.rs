@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod board;
+mod canaries;
 mod cases;
 mod control;
 mod engine;
@@ -15,6 +16,8 @@ mod plugs;
 mod probe;
 mod process;
 mod rogues;
+mod seeded;
 mod serve;
 mod template;
 mod up;
+mod words;

@@ -1,0 +1,77 @@
+//! Whether the clusters of a configuration answer.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use switchboard_kernel::config::Config;
+use switchboard_kernel::place::ClusterName;
+
+use super::report::{Check, Report};
+use crate::failure::tell;
+use crate::guests::Clusters;
+use crate::run;
+
+/// How long a cluster may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks each; those that answer can be asked more.
+pub async fn check(config: &Config, report: &mut Report) -> Clusters {
+    let mut clusters = Clusters { clients: BTreeMap::new(), ..Clusters::default() };
+    for (name, wanted) in &config.clusters {
+        let check = format!("cluster {name}");
+        let (client, settings) = match run::client(name, wanted).await {
+            Ok(made) => made,
+            Err(error) => {
+                report.add(Check::failed(check, &tell(&*error)));
+                continue;
+            }
+        };
+        let begun = Instant::now();
+        match tokio::time::timeout(PATIENCE, version(&client)).await {
+            Ok(Ok(version)) => {
+                let took = begun.elapsed().as_millis();
+                report.add(Check::ok(check, format!("{} is Kubernetes {version}, {took} ms", settings.cluster_url)));
+                clusters.clients.insert(name.clone(), client);
+                clusters.configs.insert(name.clone(), settings);
+            }
+            Ok(Err(error)) => {
+                let hint = hint(name, &error);
+                report.add(Check::wrong(check, format!("{}: {}", settings.cluster_url, deepest(&error)), hint));
+            }
+            Err(_) => report.add(Check::wrong(
+                check,
+                format!("{}: no answer within {} s", settings.cluster_url, PATIENCE.as_secs()),
+                "does this machine reach it? check address, proxy and firewall",
+            )),
+        }
+    }
+    clusters
+}
+
+async fn version(client: &kube::Client) -> Result<String, kube::Error> {
+    let request = http::Request::get("/version").body(Vec::new()).map_err(kube::Error::HttpError)?;
+    let version: Value = client.request(request).await?;
+    Ok(version["gitVersion"].as_str().unwrap_or("of no version").to_string())
+}
+
+fn hint(name: &ClusterName, error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) if status.code == 401 => {
+            format!("the credentials of `clusters.{name}` are not accepted: are they expired, or of another cluster?")
+        }
+        kube::Error::Api(status) if status.code == 403 => {
+            format!("the user of `clusters.{name}` may not even ask for the version: bind it to system:discovery")
+        }
+        _ => format!("does the cluster run, and is the address in the kubeconfig of `clusters.{name}` right?"),
+    }
+}
+
+/// What all began with: the words between are the client's.
+pub fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,85 @@
+//! How a report is printed: for people as a table, narrow or wide; for programs as JSON or YAML.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use switchboard_object::yaml;
+
+use crate::failure::Failure;
+use crate::paint;
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// For people
+    #[default]
+    #[value(alias = "text")]
+    Table,
+    /// For people with wide screens: more columns where there are more
+    Wide,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+impl Form {
+    /// The report in this form. What more a report has to say on a wide screen, it says as its alternate form.
+    pub fn text(self, report: &(impl Display + Serialize)) -> Result<String, Failure> {
+        Ok(match self {
+            Form::Table => report.to_string(),
+            Form::Wide => format!("{report:#}"),
+            Form::Json => format!("{}\n", serde_json::to_string_pretty(report)?),
+            Form::Yaml => yaml::to_string(&serde_json::to_value(report)?),
+        })
+    }
+
+    /// Whether it is for people, who may be shown colours.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Form::Table | Form::Wide)
+    }
+}
+
+/// Prints a report.
+pub fn print(report: &(impl Display + Serialize), form: Form) -> Result<(), Failure> {
+    let text = form.text(report)?;
+    write(&if form.is_for_people() { paint::on_stdout(&text) } else { text })
+}
+
+/// Writes data to stdout.
+pub fn write(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fmt;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Report {
+        name: &'static str,
+    }
+
+    impl Display for Report {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            if f.alternate() { writeln!(f, "{} and more", self.name) } else { writeln!(f, "{}", self.name) }
+        }
+    }
+
+    #[test]
+    fn every_form_has_its_text() {
+        let text = |form: Form| form.text(&Report { name: "web" }).unwrap();
+        assert_eq!(text(Form::Table), "web\n");
+        assert_eq!(text(Form::Wide), "web and more\n");
+        assert_eq!(text(Form::Json), "{\n  \"name\": \"web\"\n}\n");
+        assert_eq!(text(Form::Yaml), "name: web\n");
+        assert_eq!(Form::from_str("text", false), Ok(Form::Table), "the older name is still understood");
+    }
+}

@@ -1,0 +1,94 @@
+//! `switchboard init`: a configuration to begin with.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::form;
+use crate::talk::say;
+
+/// What is written: a small configuration that works, and all else as comments.
+pub const TEXT: &str = include_str!("init/switchboard.yaml");
+
+/// Writes a commented switchboard.yaml.
+#[derive(Args)]
+pub struct Init {
+    /// Where to write it; `-` is stdout. A file that is there is left as it is
+    #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
+    config: PathBuf,
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+enum InitError {
+    #[error("{} is there already, and is left as it is\nhint: give another name with --config FILE, or --config - to look at what would be written", .0.display())]
+    There(PathBuf),
+    #[error("could not write {}\nhint: check that its folder is there and that this user may write there", .0.display())]
+    Write(PathBuf, #[source] std::io::Error),
+}
+
+impl Init {
+    /// Writes it where nothing is.
+    pub fn run(self) -> Result<(), Failure> {
+        if self.config.as_os_str() == "-" {
+            return form::write(TEXT);
+        }
+        let path = &self.config;
+        let mut file = File::create_new(path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => InitError::There(path.clone()),
+            _ => InitError::Write(path.clone(), error),
+        })?;
+        file.write_all(TEXT.as_bytes()).map_err(|error| InitError::Write(path.clone(), error))?;
+        let name = path.display();
+        say(format_args!("wrote {name}"));
+        say(format_args!("hint: `switchboard doctor --config {name}` checks it against your clusters"));
+        say(format_args!(
+            "hint: `switchboard run --config {name}` hosts its operators; `plan` shows first what they would write"
+        ));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use switchboard_kernel::config::Config;
+
+    use super::TEXT;
+    use crate::operators;
+
+    fn parse(text: &str) -> Config {
+        Config::parse("switchboard.yaml", text, &operators::KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    /// The text with its examples taken out of comments: a sentence has one blank behind its `#`, a setting none or several.
+    fn uncommented() -> String {
+        let line = |line: &str| match line.strip_prefix('#') {
+            Some(rest) if !rest.is_empty() && (!rest.starts_with(' ') || rest.starts_with("  ")) => format!("{rest}\n"),
+            _ => format!("{line}\n"),
+        };
+        TEXT.lines().map(line).collect()
+    }
+
+    #[test]
+    fn what_is_written_works_as_it_is_and_with_its_examples() {
+        let plain = parse(TEXT);
+        assert_eq!(plain.operators.keys().map(ToString::to_string).collect::<Vec<_>>(), ["greeter"]);
+        assert!(plain.warnings().is_empty(), "{:?}", plain.warnings());
+        let all = parse(&uncommented());
+        assert!(all.integrations.is_some() && all.listen.is_some() && all.clusters.len() == 2);
+        assert!(all.operators.values().any(|one| one.process.is_some()));
+    }
+
+    #[test]
+    fn every_section_of_a_configuration_is_shown() {
+        for section in ["clusters", "topology", "limits", "journal", "listen", "operators", "integrations"] {
+            let shown = |line: &str| line.trim_start_matches('#').starts_with(&format!("{section}:"));
+            assert!(TEXT.lines().any(shown), "{section}");
+        }
+    }
+}

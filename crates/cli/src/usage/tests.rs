@@ -1,0 +1,131 @@
+//! The command line as a whole: its reference is made from it, and every verb is tried.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use super::*;
+
+/// The reference of the command line, in the documents; `UPDATE=1` writes it anew.
+const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/CLI.md");
+/// What stands before it.
+const HEAD: &str = "# The command line\n\n\
+    Made from the binary by a test; `UPDATE=1 cargo test -p switchboard usage` writes it anew.\n\n\
+    One grammar for all verbs: data goes to stdout and talk to stderr; `-o table|wide|json|yaml` says in which form; `--watch` looks again and again;\n\
+    `--kubeconfig`, `--context` and `-n` mean what they mean to kubectl. An error says what failed, then why, then `hint:` what helps.\n\n";
+
+/// Every verb with all that leads to it, in the order of the help.
+fn verbs(command: &Command, path: &[String], out: &mut Vec<(Vec<String>, Command)>) {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
+        let path = [path, &[sub.get_name().to_string()]].concat();
+        out.push((path.clone(), sub.clone()));
+        verbs(sub, &path, out);
+    }
+}
+
+fn all() -> Vec<(Vec<String>, Command)> {
+    let mut root = command("switchboard");
+    root.build();
+    let mut out = vec![(Vec::new(), root.clone())];
+    verbs(&root, &[], &mut out);
+    out
+}
+
+/// The help of a verb, without what this process' environment holds.
+fn help(command: Command) -> String {
+    let mut command = command.mut_args(|argument| argument.hide_env_values(true)).color(clap::ColorChoice::Never);
+    let text = command.render_long_help().to_string();
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[test]
+fn the_reference_is_what_the_binary_says() {
+    let mut text = HEAD.to_string();
+    for (path, command) in all() {
+        let name = [&["switchboard".to_string()], &path[..]].concat().join(" ");
+        text.push_str(&format!("## {name}\n\n```text\n{}```\n\n", help(command)));
+    }
+    let text = format!("{}\n", text.trim_end());
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(Path::new(REFERENCE).parent().unwrap()).unwrap();
+        std::fs::write(REFERENCE, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(REFERENCE).unwrap_or_default();
+    let stale = written.lines().zip(text.lines()).find(|(old, new)| old != new);
+    assert!(
+        written == text,
+        "docs/reference/CLI.md is stale: {stale:?}\nhint: UPDATE=1 cargo test -p switchboard usage"
+    );
+}
+
+#[test]
+fn every_verb_and_every_argument_says_what_it_is_for() {
+    let mut silent = Vec::new();
+    for (path, command) in all() {
+        if command.get_about().is_none() && command.get_long_about().is_none() {
+            silent.push(path.join(" "));
+        }
+        let arguments = command.get_arguments().filter(|one| !one.is_hide_set());
+        let speechless = arguments.filter(|one| one.get_help().is_none() && one.get_long_help().is_none());
+        silent.extend(speechless.map(|one| format!("{} {}", path.join(" "), one.get_id())));
+    }
+    assert_eq!(silent, Vec::<String>::new());
+}
+
+/// The same words mean the same everywhere.
+#[test]
+fn options_of_one_name_are_one_option() {
+    let mut odd = Vec::new();
+    for (path, command) in all() {
+        for argument in command.get_arguments() {
+            let name = format!("{} --{}", path.join(" "), argument.get_id());
+            let value = argument.get_value_names().map(|names| names.join(" ")).unwrap_or_default();
+            match argument.get_id().as_str() {
+                "output" if argument.get_long() == Some("output") => {
+                    let known: Vec<String> =
+                        argument.get_possible_values().iter().map(|v| v.get_name().to_string()).collect();
+                    // A picture is no report.
+                    let picture = path.join(" ") == "plugs graph";
+                    if argument.get_short() != Some('o') || !(picture || known.iter().any(|v| v == "json")) {
+                        odd.push(format!("{name}: {known:?}"));
+                    }
+                }
+                "namespace" if argument.get_short() != Some('n') => odd.push(name),
+                "kubeconfig" | "config" if value != "FILE" => odd.push(format!("{name} {value}")),
+                "context" if value != "NAME" => odd.push(format!("{name} {value}")),
+                "watch" if argument.get_short() != Some('w') => odd.push(name),
+                "state_dir" if value != "DIR" => odd.push(format!("{name} {value}")),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(odd, Vec::<String>::new());
+}
+
+fn refused(line: &[&str]) -> String {
+    let line = line.iter().map(OsString::from);
+    match parse(line) {
+        Err(error) => text(&error, false),
+        Ok(_) => panic!("it is understood"),
+    }
+}
+
+#[test]
+fn what_is_not_understood_has_a_hint_whatever_the_verb() {
+    for (path, _) in all() {
+        let mut line = vec!["switchboard"];
+        line.extend(path.iter().map(String::as_str));
+        line.push("--no-such-option");
+        let said = refused(&line);
+        assert!(said.starts_with("error: "), "{line:?}: {said}");
+        assert!(said.lines().last().unwrap().starts_with("hint: "), "{line:?}: {said}");
+    }
+    assert!(refused(&["switchboard"]).starts_with("error: a command is missing\n"));
+    assert!(refused(&["switchboard", "whi"]).contains("a similar subcommand exists: 'why'"));
+}
+
+#[test]
+fn as_a_plugin_it_speaks_of_itself_as_kubectl_does() {
+    let said = refused(&["/usr/bin/kubectl-switchboard", "why"]);
+    assert!(said.contains("Usage: kubectl switchboard why"), "{said}");
+    assert!(refused(&["./switchboard", "why"]).contains("Usage: switchboard why"));
+}
