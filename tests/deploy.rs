@@ -1,0 +1,181 @@
+//! The chart of Switchboard itself: installed by the real Helm on the real API server, and used with the rights it gives and no others.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use switchboard_suite::process;
+use switchboard_suite::real::Real;
+use switchboard_suite::tool::Tool;
+
+const CHART: &str = "deploy/chart";
+const NAMESPACE: &str = "chart-of-switchboard";
+const ACCOUNT: &str = "sb-switchboard";
+/// What has not come about within this will not.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Kernel(Child);
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A kubeconfig that is the service account's, and nobody else's.
+fn of_account(kubectl: &Tool, file: &Path) {
+    let view: Value =
+        serde_json::from_str(&kubectl.ok(&["config", "view", "--raw", "--minify", "-o", "json"])).unwrap();
+    let token = kubectl.ok(&["create", "token", ACCOUNT]);
+    let own = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "own",
+        "clusters": [{"name": "real", "cluster": view["clusters"][0]["cluster"]}],
+        "users": [{"name": "account", "user": {"token": token.trim()}}],
+        "contexts": [{"name": "own", "context": {"cluster": "real", "user": "account"}}],
+    });
+    fs::write(file, own.to_string()).unwrap();
+}
+
+fn switchboard(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(process::binary().unwrap());
+    command.args(arguments).current_dir(folder).env_remove("KUBECONFIG").env("HOME", folder);
+    command
+}
+
+/// Starts the kernel; gives it with the address of its metrics.
+fn run(folder: &Path) -> (Kernel, String) {
+    let line = ["run", "--config", "switchboard.yaml", "--state-dir", "state", "--kubeconfig", "account.kubeconfig"];
+    let mut child = switchboard(folder, &line).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let kernel = Kernel(child);
+    let mut address = String::new();
+    for line in lines.by_ref() {
+        if let Some(rest) = line.strip_prefix("metrics at http://") {
+            address = rest.trim_end_matches("/metrics").to_string();
+        }
+        if line.starts_with("hosting greeter") {
+            std::thread::spawn(move || lines.for_each(drop));
+            return (kernel, address);
+        }
+    }
+    panic!("the kernel did not start");
+}
+
+/// Asks a probe until it says yes.
+fn probed(address: &str, path: &str) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: kernel\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        if answer.starts_with("HTTP/1.1 200") {
+            return;
+        }
+        assert!(Instant::now() < end, "{path}: {answer}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn the_chart_gives_what_its_operators_need_and_nothing_else() {
+    let real = Real::start().unwrap();
+    let kubectl = Tool::new("kubectl", &real.kubeconfig(), NAMESPACE);
+    let helm = Tool::new("helm4", &real.kubeconfig(), NAMESPACE);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let installed = helm.ok(&["install", "sb", CHART, "--create-namespace"]);
+    assert!(installed.contains("STATUS: deployed") && installed.contains("Switchboard hosts greeter."), "{installed}");
+    kubectl.ok(&["get", "deployment,service,serviceaccount,pdb,networkpolicy", ACCOUNT]);
+
+    of_account(&kubectl, &folder.join("account.kubeconfig"));
+    let config = kubectl.ok(&["get", "configmap", ACCOUNT, "-o", r"jsonpath={.data.switchboard\.yaml}"]);
+    assert!(config.contains("listen: 0.0.0.0:9090"), "{config}");
+    fs::write(folder.join("switchboard.yaml"), config.replace("0.0.0.0:9090", "127.0.0.1:0")).unwrap();
+
+    let user = format!("system:serviceaccount:{NAMESPACE}:{ACCOUNT}");
+    let may = |verb: &str, kind: &str| kubectl.run(&["auth", "can-i", verb, kind, "--as", &user]).code == 0;
+    assert!(may("create", "configmaps") && may("watch", "configmaps") && may("create", "events"));
+    for (verb, kind) in
+        [("get", "secrets"), ("delete", "configmaps"), ("create", "pods"), ("impersonate", "serviceaccounts")]
+    {
+        assert!(!may(verb, kind), "the chart lets Switchboard {verb} {kind}, which no operator of it needs");
+    }
+    let doctor = || {
+        let line =
+            ["doctor", "--config", "switchboard.yaml", "--state-dir", "state", "--kubeconfig", "account.kubeconfig"];
+        let output = switchboard(folder, &line).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, report) = doctor();
+    assert_eq!(code, Some(0), "{report}");
+
+    let (kernel, address) = run(folder);
+    let labelled = "greeter.example.com/greet=yes";
+    kubectl.ok(&["create", "configmap", "ada", "--from-literal=name=Ada"]);
+    kubectl.ok(&["label", "configmap", "ada", labelled]);
+    kubectl.ok(&["create", "configmap", "greeting", "--from-literal=words=Good day"]);
+    kubectl.ok(&["wait", "--for=create", "configmap/ada-greeting", "--timeout=60s"]);
+    assert_eq!(kubectl.ok(&["get", "configmap", "ada-greeting", "-o", "jsonpath={.data.text}"]), "Good day, Ada!");
+    probed(&address, "/healthz");
+    probed(&address, "/readyz");
+    drop(kernel);
+
+    helm.ok(&["uninstall", "sb"]);
+    for kind in ["clusterrole", "clusterrolebinding"] {
+        assert_ne!(kubectl.run(&["get", kind, &format!("{NAMESPACE}-{ACCOUNT}")]).code, 0, "{kind} stays behind");
+    }
+    assert_ne!(kubectl.run(&["get", "serviceaccount", ACCOUNT]).code, 0);
+    assert_eq!(doctor().0, Some(1), "without the account nothing works any more");
+}
+
+#[test]
+fn our_own_rendering_of_it_is_helms() {
+    let real = Real::start().unwrap();
+    let helm = Tool::new("helm4", &real.kubeconfig(), NAMESPACE);
+    for values in [
+        &["--set", "state.persistent=true"][..],
+        &["--set", "config.operators.plugs.enabled=true,database.existingSecret=db"],
+    ] {
+        let line = [&["template", "sb", CHART, "--kube-version", "1.37"], values].concat();
+        let output = switchboard(Path::new(env!("CARGO_MANIFEST_DIR")), &[&line[..], &["-n", NAMESPACE]].concat())
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), helm.ok(&line));
+    }
+}
+
+/// `kubectl switchboard` is the same binary under another name.
+#[test]
+fn kubectl_finds_it_as_a_plugin() {
+    let real = Real::start().unwrap();
+    let kubectl = Tool::new("kubectl", &real.kubeconfig(), "default");
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(process::binary().unwrap(), folder.path().join("kubectl-switchboard")).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let plugin = |arguments: &[&str]| {
+        let mut command = kubectl.command(&[]);
+        let program = command.get_program().to_os_string();
+        // A plugin's arguments are its own: nothing of kubectl's stands behind them.
+        command = Command::new(program);
+        command.args(["switchboard"]).args(arguments).env("PATH", &path).env("KUBECONFIG", real.kubeconfig());
+        command.output().unwrap()
+    };
+    let help = String::from_utf8(plugin(&["--help"]).stdout).unwrap();
+    assert!(help.contains("Usage: kubectl switchboard <COMMAND>"), "{help}");
+    fs::write(folder.path().join("c.yaml"), "operators: {greeter: {}}\n").unwrap();
+    let config = folder.path().join("c.yaml").display().to_string();
+    let state = folder.path().join("state").display().to_string();
+    let doctor = plugin(&["doctor", "--config", &config, "--state-dir", &state]);
+    let report = String::from_utf8_lossy(&doctor.stdout);
+    assert!(report.contains("may read and write all it declares"), "{report}");
+    let listed =
+        Command::new(kubectl.command(&[]).get_program()).args(["plugin", "list"]).env("PATH", &path).output().unwrap();
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("kubectl-switchboard"));
+}
