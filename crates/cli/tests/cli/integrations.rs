@@ -16,7 +16,7 @@ fn example() -> PathBuf {
 }
 
 /// A copy of the example's data that may be changed.
-fn copied() -> tempfile::TempDir {
+pub fn copied() -> tempfile::TempDir {
     fn copy(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
         for entry in fs::read_dir(from).unwrap() {
@@ -50,7 +50,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(output)))
 }
 
-fn edit(folder: &Path, file: &str, from: &str, to: &str) {
+pub fn edit(folder: &Path, file: &str, from: &str, to: &str) {
     let path = folder.join(file);
     let before = fs::read_to_string(&path).unwrap();
     assert!(before.contains(from), "{before}");

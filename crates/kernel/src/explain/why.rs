@@ -1,15 +1,15 @@
 //! `why`: who wrote an object last, from what, because of what, and what is awaited.
 
+mod awaited;
 mod text;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decision::{Cause, Decision, DecisionId, Outcome, Write, WriteResult};
+use crate::decision::{Cause, Decision, DecisionId, Write, WriteResult};
 use crate::journal::{Entry, Reach};
 use crate::moment::Moment;
-use crate::operator::{OperatorName, UnitId};
-use crate::plan::Standing;
+use crate::operator::UnitId;
 use crate::state::{Finding, State, Word};
 
 use super::managers::{self, Manager};
@@ -152,7 +152,7 @@ pub fn why(
         }),
         chain: written.as_ref().map(|w| chain(&w.causes, &decisions)).unwrap_or_default(),
         tried: tried(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
-        awaited: awaited(target, found.map(|(decision, _)| decision), &decisions, state),
+        awaited: awaited::awaited(target, found.map(|(decision, _)| decision), &decisions, state),
         findings: findings(target, entries, state),
         managers: live.map(|live| managers::managers(live, field)).unwrap_or_default(),
         written,
@@ -254,41 +254,6 @@ fn tried(target: &Target, decisions: &[&Decision]) -> Option<Tried> {
             result: words::result(&write.result),
         })
     })
-}
-
-/// Units that are not done and have to do with the object: the one that wrote it, those that last read it, those it is
-/// the unit of.
-fn awaited(target: &Target, wrote: Option<&Decision>, decisions: &[&Decision], state: &State) -> Vec<Awaited> {
-    let mut out = Vec::new();
-    for operator in &state.operators {
-        for unit in operator.units.iter().filter(|unit| unit.word != Word::Ready && !unit.reason.is_empty()) {
-            let by = UnitId { operator: OperatorName::new(&operator.name), unit: unit.unit.clone() };
-            let reads = |decision: &&Decision| decision.unit == by && decision.gets.iter().any(|(k, _)| target.is(k));
-            let own = unit.unit.name() == target.name
-                && target.namespace.as_deref().is_none_or(|n| n == unit.unit.namespace());
-            if own || wrote.is_some_and(|w| w.unit == by) || decisions.iter().any(reads) {
-                out.push(Awaited { by, word: unit.word, reason: unit.reason.clone(), since: unit.since });
-            }
-        }
-    }
-    if out.is_empty()
-        && let Some(decision) = wrote
-    {
-        out.extend(stood(decisions.iter().find(|d| d.unit == decision.unit).copied().unwrap_or(decision)));
-    }
-    out
-}
-
-/// What a unit's last decision says it waits for; for when no process runs that could be asked.
-fn stood(decision: &Decision) -> Option<Awaited> {
-    let Outcome::Decided { standing, .. } = &decision.outcome else { return None };
-    let (word, reason) = match standing {
-        Standing::Ready => return None,
-        Standing::Waiting(on) => (Word::Waiting, on.clone()),
-        Standing::Blocked(needs) => (Word::Blocked, needs.clone()),
-        Standing::Failing(why) => (Word::Failing, why.clone()),
-    };
-    Some(Awaited { by: decision.unit.clone(), word, reason, since: decision.started })
 }
 
 fn findings(target: &Target, entries: &[Entry], state: &State) -> Vec<String> {

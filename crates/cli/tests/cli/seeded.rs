@@ -1,0 +1,173 @@
+//! Seeded faults: for each, `why` names the true cause within its first five lines.
+//!
+//! A seed is a file of `seeds/`. Its first document says what is hosted (`config`), which `files` lie beside it, what somebody does
+//! (`first` and `then`; `edits` of the example's integrations once `before` is told), what is asked (`ask`) and which words are the
+//! cause (`cause`). The documents below it are applied between `first` and `then`, the `late` last ones behind it, once what
+//! `wait` asks for is told. A new seed is a new file.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use kube::Client;
+use serde_json::Value;
+use switchboard_object::yaml;
+
+use crate::board::{Board, eventually};
+use crate::integrations::{copied, edit};
+use crate::process::{CONTEXT, switchboard};
+
+/// How many lines may stand up to and with the cause.
+const LINES: usize = 5;
+/// How many seeds there must be.
+const AT_LEAST: usize = 30;
+
+struct Seed {
+    name: String,
+    facts: Value,
+    objects: Vec<Value>,
+}
+
+impl Seed {
+    fn read(path: &Path) -> Self {
+        let mut documents: Vec<Value> = yaml::read_all(&fs::read_to_string(path).unwrap())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            .into_iter()
+            .map(|document| document.value)
+            .collect();
+        let facts = documents.remove(0);
+        Self { name: path.file_stem().unwrap().to_string_lossy().into_owned(), facts, objects: documents }
+    }
+
+    fn text(&self, field: &str) -> &str {
+        self.facts[field].as_str().unwrap_or_else(|| panic!("{} has no {field}", self.name))
+    }
+
+    fn lines(&self, field: &str) -> Vec<Vec<String>> {
+        let lines = self.facts[field].as_array().into_iter().flatten().filter_map(Value::as_str);
+        lines.map(|line| line.split_whitespace().map(str::to_string).collect()).collect()
+    }
+
+    fn board(&self, data: &Path) -> Board {
+        Board::up_with(&self.text("config").replace("DATA", &data.display().to_string()), |folder| {
+            for (name, text) in self.facts["files"].as_object().into_iter().flatten() {
+                let file = folder.join(name);
+                fs::write(&file, text.as_str().unwrap()).unwrap();
+                fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        })
+    }
+
+    /// Commands that somebody gives.
+    fn tell(&self, board: &Board, when: &str) {
+        for line in self.lines(when) {
+            let words: Vec<&str> = line.iter().map(String::as_str).collect();
+            assert_eq!(board.ask(&words).status.code(), Some(0), "{}: {line:?}", self.name);
+        }
+    }
+
+    async fn put(&self, client: &Client, object: &Value) {
+        eventually(&format!("{}: {}", self.name, object["metadata"]["name"]), || apply(client, object)).await;
+    }
+
+    /// The first lines of the answer, once the cause is among them; else what is said at last.
+    async fn told(&self) -> Result<(), String> {
+        let data = copied();
+        let board = self.board(data.path());
+        let client = board.serving.client(CONTEXT).await;
+        self.tell(&board, "first");
+        let late = usize::try_from(self.facts["late"].as_u64().unwrap_or_default()).unwrap();
+        let (early, late) = self.objects.split_at(self.objects.len() - late);
+        for object in early {
+            self.put(&client, object).await;
+        }
+        if let Some(words) = self.facts["wait"]["words"].as_str() {
+            let ask: Vec<&str> = self.facts["wait"]["ask"].as_str().unwrap().split_whitespace().collect();
+            let look = || async { String::from_utf8_lossy(&board.ask(&ask).stdout).contains(words).then_some(()) };
+            eventually(&format!("{}: {words}", self.name), look).await;
+        }
+        self.tell(&board, "then");
+        for object in late {
+            self.put(&client, object).await;
+        }
+        let ask: Vec<&str> = self.text("ask").split_whitespace().collect();
+        for change in self.facts["edits"].as_array().into_iter().flatten() {
+            let before = self.text("before");
+            let look = || async { String::from_utf8_lossy(&board.ask(&ask).stdout).contains(before).then_some(()) };
+            eventually(&format!("{}: {before}", self.name), look).await;
+            let text = |field: &str| change[field].as_str().unwrap();
+            edit(data.path(), text("file"), text("from"), text("to"));
+        }
+        let cause = self.text("cause");
+        let last = std::sync::Mutex::new(String::new());
+        let look = || async {
+            let output = board.ask(&ask);
+            let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            let first: Vec<&str> = said.lines().take(LINES).collect();
+            let named = first.iter().any(|line| line.contains(cause));
+            *last.lock().unwrap() = said.clone();
+            named.then_some(())
+        };
+        let patience = std::time::Duration::from_secs(20);
+        match tokio::time::timeout(patience, eventually(&self.name, look)).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(format!(
+                "== {}: `{cause}` is not within the first {LINES} lines of\n{}",
+                self.name,
+                last.into_inner().unwrap()
+            )),
+        }
+    }
+}
+
+/// Server-side apply by somebody; tried until the kinds are served.
+async fn apply(client: &Client, object: &Value) -> Option<()> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (text("/apiVersion"), text("/kind"));
+    let root = if version.contains('/') { "apis" } else { "api" };
+    let plural = format!("{}s", kind.to_lowercase());
+    let wide = ["Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"].contains(&kind);
+    let namespace = match text("/metadata/namespace") {
+        _ if wide => String::new(),
+        "" => "namespaces/default/".to_string(),
+        name => format!("namespaces/{name}/"),
+    };
+    let path =
+        format!("/{root}/{version}/{namespace}{plural}/{}?fieldManager=somebody&force=true", text("/metadata/name"));
+    let request = http::Request::patch(path).header("Content-Type", "application/apply-patch+yaml");
+    client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await.ok().map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn why_names_the_true_cause_of_every_seeded_fault_in_its_first_five_lines() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/seeds");
+    let only = std::env::var("SEED").ok();
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let seeds: Vec<Seed> = files.iter().map(|file| Seed::read(file)).collect();
+    assert!(seeds.len() >= AT_LEAST, "{} seeds", seeds.len());
+    let chosen = seeds.into_iter().filter(|seed| only.as_ref().is_none_or(|only| seed.name.contains(only.as_str())));
+    let mut failed = Vec::new();
+    let mut under_way: tokio::task::JoinSet<Result<(), String>> = tokio::task::JoinSet::new();
+    for seed in chosen {
+        // A few at a time: each is a process of its own.
+        while under_way.len() >= 3 {
+            failed.extend(under_way.join_next().await.unwrap().unwrap().err());
+        }
+        under_way.spawn(async move { seed.told().await });
+    }
+    while let Some(done) = under_way.join_next().await {
+        failed.extend(done.unwrap().err());
+    }
+    assert!(failed.is_empty(), "{} causes are not named:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// Before a kernel runs there is nothing to ask; then the error itself names the cause.
+#[test]
+fn what_keeps_a_kernel_from_starting_is_named_by_its_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("switchboard.yaml"), "clusters: {hub: {kubeconfig: nowhere}}\n").unwrap();
+    let output = switchboard(&["run", "--state-dir", "state"]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.lines().take(LINES).any(|line| line.contains("there is no kubeconfig nowhere")), "{said}");
+}
