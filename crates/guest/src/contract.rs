@@ -1,6 +1,8 @@
 //! What a program says of itself: `input-resources` and `output-resources`.
 
+use serde_json::json;
 use switchboard_gather::contract::{InputResources, OutputResources, Rules};
+use switchboard_kernel::redact::Secrets;
 use switchboard_sandbox::{Finished, Sandbox};
 
 use crate::guest::{GuestError, Program};
@@ -42,7 +44,7 @@ impl Contract {
 fn said(program: &Program, sandbox: &Sandbox, command: &'static str) -> Result<String, GuestError> {
     let finished = sandbox.run(&program.job(command)).map_err(|source| GuestError::Run { command, source })?;
     if !finished.end.is_success() || finished.stdout_cut {
-        let why = format!("{command} {}{}", finished.end, last_words(&finished));
+        let why = hushed(program, &format!("{command} {}{}", finished.end, last_words(&finished)));
         return Err(GuestError::Refused { program: program.program.clone(), why });
     }
     Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
@@ -61,4 +63,17 @@ pub(crate) fn last_words(finished: &Finished) -> String {
     let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     let text: Vec<&str> = text[from..].lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if text.is_empty() { String::new() } else { format!(": {}", text.join(" / ")) }
+}
+
+/// Variables whose names say that nobody else should read them.
+const HUSHED: [&str; 6] = ["PASS", "SECRET", "TOKEN", "KEY", "CREDENTIAL", "AUTH"];
+
+/// What a program said, without what its environment gave it in confidence.
+pub(crate) fn hushed(program: &Program, said: &str) -> String {
+    let mut secrets = Secrets::default();
+    let named = |name: &str| HUSHED.iter().any(|word| name.to_ascii_uppercase().contains(word));
+    for (name, value) in program.env.iter().filter(|(name, _)| named(name)) {
+        secrets.learn_kind("Secret", &json!({"stringData": {name: value}}));
+    }
+    secrets.scrub(said)
 }

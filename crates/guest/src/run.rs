@@ -12,7 +12,7 @@ use switchboard_gather::mutation::{Place, read_files};
 use switchboard_sandbox::{Begun, Bounds, End, Finished, INPUT, Job, OUTPUT, Sandbox};
 
 use crate::answer::{Answer, Wanted};
-use crate::contract::last_words;
+use crate::contract::{hushed, last_words};
 use crate::declare::Kinds;
 use crate::guest::{GuestError, Program};
 use crate::inputs::Inputs;
@@ -111,7 +111,7 @@ impl Runner {
         let command =
             job.arguments.iter().find(|one| one.starts_with("apply-configuration")).cloned().unwrap_or_default();
         let finished = begun.run(&job).map_err(|error| told(&error))?;
-        self.understood(&finished).map_err(|why| format!("{command} {why}"))
+        self.understood(&finished).map_err(|why| hushed(&self.program, &format!("{command} {why}")))
     }
 
     /// What a run left. What was cut short left nothing that counts.

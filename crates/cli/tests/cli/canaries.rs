@@ -1,0 +1,235 @@
+//! Secrets planted in objects, variables, addresses, kubeconfigs and charts are in nothing that is said or kept.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Stdio;
+
+use base64::Engine;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use serde_json::{Value, json};
+
+use crate::board::{Board, eventually};
+use crate::process::{CONTEXT, said, switchboard};
+
+/// In a Secret that a socket reads, and all that follows from it.
+const IN_SECRET: &str = "canary-one-7f3a9";
+/// The same after it was rotated.
+const ROTATED: &str = "canary-two-81c2d";
+/// In a variable of a hosted program.
+const IN_VARIABLE: &str = "canary-three-e55b0";
+/// In the address of a database.
+const IN_ADDRESS: &str = "canary-four-2d9f1";
+/// In a kubeconfig.
+const IN_KUBECONFIG: &str = "canary-five-c04e8";
+/// In the values of a chart that cannot be rendered.
+const IN_VALUES: &str = "canary-six-9b7d3";
+
+/// Whoever looks must not find it, in clear or as Secrets have it on the wire.
+#[track_caller]
+fn hidden(place: &str, text: &[u8]) {
+    let text = String::from_utf8_lossy(text);
+    for canary in [IN_SECRET, ROTATED, IN_VARIABLE, IN_ADDRESS, IN_KUBECONFIG, IN_VALUES] {
+        let encoded = base64::engine::general_purpose::STANDARD.encode(canary);
+        for form in [canary, &encoded] {
+            if let Some(at) = text.find(form) {
+                let from = text[..at].char_indices().rev().nth(300).map_or(0, |(index, _)| index);
+                panic!("{form} stands in {place}: …{}", &text[from..at + form.len()]);
+            }
+        }
+    }
+}
+
+/// Every file below a folder, whoever wrote it.
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(files(&entry.path())),
+            Ok(kind) if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A program that says what it knows, and fails.
+const PROGRAM: &str = r#"#!/bin/sh
+case $1 in
+input-resources) echo 'applyConfigurationResources: {exactResources: [{group: "", version: v1, resource: secrets, namespace: default, name: db}]}' ;;
+output-resources) echo 'configurationResources: {}' ;;
+*) echo "the password is $PASSWORD" >&2; exit 1 ;;
+esac
+"#;
+
+const CONFIG: &str = "listen: 127.0.0.1:0
+operators:
+  plugs: {debounce: 0s, coolDown: 0s}
+  teller: {command: [./teller], env: {PASSWORD: canary-three-e55b0}, backoff: {first: 100ms, max: 1s}}
+";
+
+async fn apply(board: &Board, kind: &str, body: Value) {
+    let client = board.serving.client(CONTEXT).await;
+    let path = format!("{kind}/{}?fieldManager=test&force=true", body["metadata"]["name"].as_str().unwrap());
+    eventually(kind, || async {
+        let request = http::Request::patch(&path).header("Content-Type", "application/apply-patch+yaml");
+        client.request::<Value>(request.body(body.to_string().into_bytes()).unwrap()).await.ok()
+    })
+    .await;
+}
+
+async fn password(board: &Board, canary: &str) {
+    let secret =
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "stringData": {"password": canary}});
+    apply(board, "/api/v1/namespaces/default/secrets", secret).await;
+}
+
+/// The Secret that follows, once it holds the canary: it did get there.
+async fn follows(board: &Board, canary: &str) {
+    let secrets: Api<Secret> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+    eventually("the password on the other side", || async {
+        let data = secrets.get_opt("made").await.unwrap()?.data?;
+        (data["url"].0 == format!("db://{canary}").as_bytes()).then_some(())
+    })
+    .await;
+}
+
+async fn coupled() -> Board {
+    let board = Board::logging(CONFIG, "debug", |folder| {
+        fs::write(folder.join("teller"), PROGRAM).unwrap();
+        let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+        fs::set_permissions(folder.join("teller"), mode).unwrap();
+    });
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let group = "rbac.authorization.k8s.io";
+    let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+    let role = json!({"apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": "all"}, "rules": rules});
+    apply(&board, &format!("{rbac}/clusterroles"), role).await;
+    let binding = json!({"apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": "all"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "all"},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}]});
+    apply(&board, &format!("{rbac}/clusterrolebindings"), binding).await;
+    password(&board, IN_SECRET).await;
+    let version = "integration.rock8s.com/v1beta1";
+    let of = format!("/apis/{version}/namespaces/default");
+    let interface = json!({"config": {"socket": {"password": {"required": true, "secret": true}}}});
+    let socket = json!({"apiVersion": version, "kind": "Socket", "metadata": {"name": "db"},
+        "spec": {"interface": interface, "configSecretName": "db"}});
+    apply(&board, &format!("{of}/sockets"), socket).await;
+    let made = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "made"},
+        "stringData": {"url": "db://{% .socketConfig.password %}"}});
+    let plug = json!({"apiVersion": version, "kind": "Plug", "metadata": {"name": "web"},
+        "spec": {"socket": {"name": "db", "namespace": "default"}, "resources": [{"template": made}]}});
+    apply(&board, &format!("{of}/plugs"), plug).await;
+    follows(&board, IN_SECRET).await;
+    board
+}
+
+fn metrics(board: &Board) -> Vec<u8> {
+    let said = board.said();
+    let address = said.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut page = Vec::new();
+    stream.read_to_end(&mut page).unwrap();
+    page
+}
+
+#[tokio::test]
+async fn what_a_kernel_says_and_keeps_holds_no_secret() {
+    let board = coupled().await;
+    password(&board, ROTATED).await;
+    follows(&board, ROTATED).await;
+    // Somebody takes it away, and it is made anew.
+    let secrets: Api<Secret> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+    secrets.delete("made", &Default::default()).await.unwrap();
+    follows(&board, ROTATED).await;
+    board.row("teller", |row| row["word"] == "Failing").await;
+    for question in [
+        vec!["top"],
+        vec!["top", "-o", "json"],
+        vec!["why", "secret/made"],
+        vec!["why", "secret/made", "-o", "json"],
+        vec!["why", "secret/made", "--field", ".data.url"],
+        vec!["why", "secret/made", "--field", ".stringData.url"],
+        vec!["why", "secret/db"],
+        vec!["why", "plug/web", "-o", "yaml"],
+        vec!["why", "socket/db"],
+        vec!["why-not", "plugs"],
+        vec!["why-not", "sockets", "-o", "json"],
+        vec!["why-not", "teller"],
+        vec!["replay", "3"],
+        vec!["replay", "5", "-o", "json"],
+    ] {
+        let output = board.ask(&question);
+        hidden(&question.join(" "), &output.stdout);
+        hidden(&question.join(" "), &output.stderr);
+    }
+    let kubeconfig = board.serving.kubeconfig.display().to_string();
+    for form in ["table", "wide", "json", "yaml", "dot"] {
+        let output = switchboard(&["plugs", "status", "--relations", "--kubeconfig", &kubeconfig, "-o", form]).output();
+        hidden("plugs status", &output.unwrap().stdout);
+    }
+    // Planned against the cluster, from outside: the diff is of Secrets as well.
+    secrets.delete("made", &Default::default()).await.unwrap();
+    let config = board.outside("operators: {plugs: {}}\n");
+    let output = switchboard(&["plan", "--config"]).arg(config).output().unwrap();
+    hidden("plan", &output.stdout);
+    hidden("plan", &output.stderr);
+    hidden("the metrics", &metrics(&board));
+    hidden("the log", board.said().as_bytes());
+    let state = board.file("state");
+    let kept: Vec<_> = files(&state).into_iter().filter(|file| !file.starts_with(state.join("guests"))).collect();
+    assert!(kept.iter().any(|file| file.starts_with(state.join("journal"))), "there is a journal: {kept:?}");
+    for file in kept {
+        hidden(&file.display().to_string(), &fs::read(&file).unwrap());
+    }
+}
+
+#[test]
+fn errors_hold_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let kubeconfig = json!({"apiVersion": "v1", "kind": "Config", "current-context": "a",
+        "clusters": [{"name": "a", "cluster": {"server": format!("https://{closed}")}}],
+        "users": [{"name": "me", "user": {"token": IN_KUBECONFIG}}],
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "me"}}]});
+    fs::write(path("kubeconfig"), kubeconfig.to_string()).unwrap();
+    fs::write(path("broken"), format!("users: [{{name: me, user: {{token: {IN_KUBECONFIG}}}}}\ncontexts: ][")).unwrap();
+    fs::write(path("switchboard.yaml"), "operators: {greeter: {}}\n").unwrap();
+    fs::write(path("wrong.yaml"), format!("operators: {{greeter: {{env: {{PASSWORD: {IN_VARIABLE}}}}}}}\n")).unwrap();
+    fs::create_dir_all(path("chart/templates")).unwrap();
+    fs::write(path("chart/Chart.yaml"), "apiVersion: v2\nname: c\nversion: 1.0.0\n").unwrap();
+    fs::write(
+        path("chart/templates/a.yaml"),
+        "a: {{ required \"no host\" .Values.host }}\nb: {{ .Values.password }}\n",
+    )
+    .unwrap();
+    let database = format!("postgres://me:{IN_ADDRESS}@{closed}/gitops");
+    let password = format!("password={IN_VALUES}");
+    let lines: [&[&str]; 12] = [
+        &["doctor", "--database", &database, "--state-dir", "state", "--kubeconfig", "kubeconfig"],
+        &["doctor", "--database", &database, "--state-dir", "state", "--kubeconfig", "broken", "-o", "json"],
+        &["gitops", "migrate", "--database", &database, "--plaintext-credentials"],
+        &["gitops", "migrate", "--database", &format!("mysql://me:{IN_ADDRESS}@h/x"), "--plaintext-credentials"],
+        &["plan", "--kubeconfig", "kubeconfig", "--timeout", "2"],
+        &["plan", "--kubeconfig", "broken"],
+        &["plan", "--config", "wrong.yaml"],
+        &["plugs", "status", "--kubeconfig", "kubeconfig"],
+        &["gather", "collect", "--operator", "greeter", "--to", "out", "--kubeconfig", "kubeconfig"],
+        &["template", "chart", "--set", &password],
+        &["template", "chart", "--set", &password, "--validate", "--kubeconfig", "kubeconfig"],
+        &["template", "chart", "--set", &password, "--validate", "--kubeconfig", "broken"],
+    ];
+    for line in lines {
+        let mut command = switchboard(line);
+        command.current_dir(folder.path()).env("SWITCHBOARD_LOG", "debug").env("HOME", folder.path());
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(matches!(output.status.code(), Some(1)), "{line:?}: {}", said(&output));
+        hidden(&line[..2].join(" "), &output.stdout);
+        hidden(&line[..2].join(" "), &output.stderr);
+    }
+}
