@@ -1,45 +1,45 @@
 //! What the documents tell a reader to type is typed here, line by line.
 //!
-//! `switchboard` lines are run always; `kubectl` lines with the feature `real`, against the server that the last
-//! `switchboard up` or `serve` above them started. What asks a kernel must be understood always, and answered with
-//! the feature `real`, when there is something to ask about. `make` targets are checked by `tests/tidy.rs`.
+//! Every block marked `sh`, and every `$` line of those marked `console`, of README.md and of the pages in `docs/` is run, in a folder of its own for each page:
+//!
+//! - `switchboard` lines are run always. `up` and `serve` start a server, `run` and `individual` a kernel over it, all the others
+//!   are run to their end. What asks a kernel or a cluster must be understood always, and must succeed with the feature
+//!   `real`, when kubectl has put something there to ask about.
+//! - `kubectl` and `helm` lines are run with the feature `real`, against the server that stands above them.
+//! - Anything else is for a shell and is run always, a here-document as one line.
+//!
+//! `make run` is run as the Makefile has it, other targets are checked by `tests/tidy.rs`. Blocks that show what is printed are marked `text`.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use switchboard_suite::process;
-
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/CLUSTER.md", "docs/OPERATORS.md"];
 
 /// What is not answered within this will not be.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 /// The command line is not understood.
 const USAGE: i32 = 64;
+/// What a page may lean on beside what it makes itself.
+const GIVEN: [&str; 3] = ["tests", "examples", "deploy"];
+/// Commands that ask a kernel, a cluster or a server.
+const ASKING: [&str; 11] =
+    ["why", "why-not", "top", "pause", "resume", "wake", "replay", "plan", "doctor", "gitops", "plugs status"];
+/// Commands of clients that only the feature `real` has.
+const CLIENTS: [&str; 2] = ["kubectl", "helm"];
 
-/// A server that a document started, and the kernel that it let run over it.
-struct Server {
-    child: Child,
-    kubeconfig: String,
-    kernel: Option<Kernel>,
-}
+struct Running(Child);
 
-struct Kernel(Child);
-
-impl Drop for Kernel {
+impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // With all that it started: `make` does not end what it runs.
+        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0.id())]).status();
         let _ = self.0.wait();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -47,107 +47,234 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The lines of all shell blocks, without comments.
-fn commands(document: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join(document)).unwrap();
-    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines = blocks.flat_map(str::lines).map(|line| line.split("  #").next().unwrap_or(line).trim().to_string());
-    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
-}
-
-fn switchboard(line: &str, folder: &Path) -> Command {
-    let mut command = Command::new(process::binary().unwrap());
-    command.args(line.split_whitespace().skip(1)).env("XDG_DATA_HOME", folder.join("share")).current_dir(folder);
-    command
-}
-
-fn start(line: &str, folder: &Path) -> Server {
-    let mut child = switchboard(line, folder)
-        .args(["--listen", "127.0.0.1:0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut kubeconfig = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut kubeconfig).unwrap();
-    assert!(!kubeconfig.is_empty(), "`{line}` did not start");
-    Server { child, kubeconfig: kubeconfig.trim().to_string(), kernel: None }
-}
-
-/// Starts a kernel over a server, and waits until it says what it hosts.
-fn host(line: &str, folder: &Path, server: &Server) -> Kernel {
-    let mut command = switchboard(line, folder);
-    let mut child = command.env("KUBECONFIG", &server.kubeconfig).stderr(Stdio::piped()).spawn().unwrap();
-    let said = BufReader::new(child.stderr.take().unwrap());
-    let kernel = Kernel(child);
-    let mut lines = said.lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.starts_with("hosting ")), "`{line}` did not start");
-    // Nobody may be kept waiting for a reader of what it says.
-    std::thread::spawn(move || lines.for_each(drop));
-    kernel
-}
-
-/// Asks a kernel until it answers; a journal is written a moment after the cluster.
-fn ask(line: &str, folder: &Path, server: &Server) {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let ran = switchboard(line, folder).env("KUBECONFIG", &server.kubeconfig).output().unwrap();
-        let said = String::from_utf8_lossy(&ran.stderr);
-        let code = ran.status.code();
-        assert!(code.is_some_and(|code| code != USAGE), "`{line}` was not understood: {said}");
-        if matches!(code, Some(0 | 2)) || !cfg!(feature = "real") {
-            return;
+/// README.md and every page below `docs/`, as paths from the root.
+fn documents() -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::from("README.md")];
+    let mut waiting = vec![PathBuf::from("docs")];
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(root().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            match entry.file_type().unwrap().is_dir() {
+                true => waiting.push(path),
+                false if path.extension().is_some_and(|ending| ending == "md") => found.push(path),
+                false => {}
+            }
         }
-        assert!(Instant::now() < end, "`{line}` failed: {said}");
-        std::thread::sleep(POLL);
     }
+    found.sort();
+    found
 }
 
-#[cfg(feature = "real")]
-fn run(line: &str, folder: &Path, server: &Server) {
-    let ran = Command::new("bash")
-        .args(["-c", line])
-        .env("KUBECONFIG", &server.kubeconfig)
-        .env("HOME", folder)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "`{line}` failed: {said}");
+/// The commands of a page, in order, without comments; a here-document is one of them. Blocks marked `sh` hold nothing else;
+/// in those marked `console` they stand behind a `$`, and what they print between them.
+fn commands(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let (mut block, mut end): (Option<&str>, Option<String>) = (None, None);
+    for line in text.lines() {
+        if let Some(mark) = line.trim_start().strip_prefix("```") {
+            block = if block.is_some() { None } else { Some(mark) };
+            continue;
+        }
+        if let (Some(mark), Some(open)) = (&end, out.last_mut()) {
+            *open = format!("{open}\n{line}");
+            if line.trim() == mark {
+                end = None;
+            }
+            continue;
+        }
+        let command = match block {
+            Some("sh") => Some(line.trim()),
+            Some("console") => line.trim().strip_prefix("$ "),
+            _ => None,
+        };
+        let Some(command) = command.map(|command| command.split("  #").next().unwrap_or(command).trim()) else {
+            continue;
+        };
+        if command.is_empty() || command.starts_with('#') {
+            continue;
+        }
+        end = command.split("<<").nth(1).map(|mark| mark.trim_matches(['\'', '"']).to_string());
+        out.push(command.to_string());
+    }
+    out
 }
 
-#[cfg(not(feature = "real"))]
-fn run(_line: &str, _folder: &Path, server: &Server) {
-    // Without kubectl, only that there is a kubeconfig to use.
-    assert!(Path::new(&server.kubeconfig).exists());
+/// A reader of one page: a folder, a server, kernels over it.
+struct Reader {
+    page: String,
+    folder: tempfile::TempDir,
+    kubeconfig: String,
+    kernels: Vec<Running>,
+    server: Option<Running>,
+}
+
+impl Reader {
+    fn of(page: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for given in GIVEN {
+            symlink(root().join(given), folder.path().join(given)).unwrap();
+        }
+        let bin = folder.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        for name in ["switchboard", "kubectl-switchboard"] {
+            symlink(process::binary().unwrap(), bin.join(name)).unwrap();
+        }
+        let page = page.display().to_string();
+        Self { page, folder, kubeconfig: String::new(), kernels: Vec::new(), server: None }
+    }
+
+    fn shell(&self, line: &str) -> Command {
+        let mut command = Command::new("bash");
+        let path = format!("{}/bin:{}", self.folder.path().display(), std::env::var("PATH").unwrap_or_default());
+        command.args(["-c", line]).current_dir(self.folder.path()).env("PATH", path);
+        command.env("HOME", self.folder.path()).env("XDG_DATA_HOME", self.folder.path().join("share"));
+        command.env_remove("KUBECONFIG");
+        if !self.kubeconfig.is_empty() {
+            command.env("KUBECONFIG", &self.kubeconfig);
+        }
+        command
+    }
+
+    fn output(&self, line: &str) -> Output {
+        self.shell(line).output().unwrap()
+    }
+
+    /// Starts a server, on a free port whatever the line says.
+    fn start(&mut self, line: &str) {
+        self.kernels.clear();
+        self.server = None;
+        let mut child = self.shell(&format!("exec {line}"));
+        let mut child = child.process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut kubeconfig = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut kubeconfig).unwrap();
+        self.server = Some(Running(child));
+        assert!(!kubeconfig.is_empty(), "{}: `{line}` did not start", self.page);
+        // A path from the folder is one from everywhere.
+        self.kubeconfig = self.folder.path().join(kubeconfig.trim()).display().to_string();
+    }
+
+    /// `make run` as it stands in the Makefile, with the binary that is there instead of a build of it.
+    fn make_run(&mut self) {
+        let cargo = self.folder.path().join("bin/cargo");
+        let script =
+            "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec switchboard \"$@\" --listen 127.0.0.1:0\n";
+        std::fs::write(&cargo, script).unwrap();
+        std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.start(&format!("make -s -C {} run CARGO={}", root().display(), cargo.display()));
+    }
+
+    /// Starts a kernel over the server, and waits until it says what it hosts.
+    fn host(&mut self, line: &str) {
+        let mut child = self.shell(&format!("exec {line}"));
+        let mut child = child.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let kernel = Running(child);
+        let mut lines = said.lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.starts_with("hosting ")), "{}: `{line}` did not start", self.page);
+        // Nobody may be kept waiting for a reader of what it says.
+        std::thread::spawn(move || lines.for_each(drop));
+        self.kernels.push(kernel);
+    }
+
+    /// Asks until there is an answer; a journal is written a moment after the cluster.
+    fn ask(&self, line: &str) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let ran = self.output(line);
+            let said = String::from_utf8_lossy(&ran.stderr);
+            let code = ran.status.code();
+            assert!(code.is_some_and(|code| code != USAGE), "{}: `{line}` was not understood: {said}", self.page);
+            if matches!(code, Some(0 | 2)) || !cfg!(feature = "real") {
+                return;
+            }
+            assert!(Instant::now() < end, "{}: `{line}` failed: {said}", self.page);
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Runs to the end, which must be a good one.
+    fn run(&self, line: &str) {
+        let ran = self.output(line);
+        let (printed, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(matches!(ran.status.code(), Some(0 | 2)), "{}: `{line}` failed: {printed}{said}", self.page);
+    }
+
+    fn type_in(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let rest = words[1..].join(" ");
+        let asking = ASKING.iter().any(|asking| rest == *asking || rest.starts_with(&format!("{asking} ")));
+        let plugin = words[0] == "kubectl" && words.get(1) == Some(&"switchboard");
+        match (words[0], words.get(1).copied()) {
+            ("make", Some("run")) => self.make_run(),
+            ("make", _) => {}
+            ("switchboard", Some("up" | "serve")) => self.start(&format!("{line} --listen 127.0.0.1:0")),
+            ("switchboard", Some("run" | "individual")) => self.host(line),
+            ("switchboard", _) if asking => self.ask(line),
+            _ if plugin && cfg!(feature = "real") => self.ask(line),
+            (client, _) if CLIENTS.contains(&client) => {
+                if self.server.is_none() && client == "kubectl" {
+                    self.start("switchboard up --ephemeral --listen 127.0.0.1:0");
+                }
+                if cfg!(feature = "real") {
+                    self.run(line);
+                }
+            }
+            _ => self.run(line),
+        }
+    }
 }
 
 #[test]
 fn every_command_of_the_documents_works() {
-    for document in DOCUMENTS {
-        let folder = tempfile::tempdir().unwrap();
-        for given in ["tests", "examples"] {
-            std::os::unix::fs::symlink(root().join(given), folder.path().join(given)).unwrap();
+    for document in documents() {
+        let text = std::fs::read_to_string(root().join(&document)).unwrap();
+        let mut reader = Reader::of(&document);
+        for line in commands(&text) {
+            reader.type_in(&line);
         }
-        let mut server = None;
-        for line in commands(document) {
-            match line.split_whitespace().next() {
-                Some("make") => {}
-                Some("switchboard") => match (line.split_whitespace().nth(1), &mut server) {
-                    (Some("up" | "serve"), _) => {
-                        drop(server.take());
-                        server = Some(start(&line, folder.path()));
-                    }
-                    (Some("run"), Some(server)) => server.kernel = Some(host(&line, folder.path(), server)),
-                    (_, Some(server)) => ask(&line, folder.path(), server),
-                    (_, None) => panic!("{document}: `{line}` comes before there is a server"),
-                },
-                Some("kubectl") => {
-                    let server = server.get_or_insert_with(|| start("switchboard up --ephemeral", folder.path()));
-                    run(&line, folder.path(), server);
-                }
-                other => panic!("{document}: nobody runs {other:?}"),
+    }
+}
+
+/// Nothing that looks like a command hides in a block that nobody runs.
+#[test]
+fn commands_stand_in_blocks_that_are_run() {
+    let mut hidden = Vec::new();
+    for document in documents() {
+        let text = std::fs::read_to_string(root().join(&document)).unwrap();
+        for mark in ["```bash", "```shell", "```zsh"] {
+            if text.contains(mark) {
+                hidden.push(format!("{}: {mark}", document.display()));
             }
         }
     }
+    assert_eq!(hidden, Vec::<String>::new(), "hint: mark blocks of commands `sh`, and what is printed `text`");
+}
+
+/// Links between the pages lead somewhere.
+#[test]
+fn links_lead_to_files_that_are_there() {
+    let mut lost = Vec::new();
+    for document in documents() {
+        let text = std::fs::read_to_string(root().join(&document)).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
+            let away = link.is_empty() || link.contains("://");
+            let folder = root().join(&document).parent().unwrap().to_path_buf();
+            if !away && !folder.join(link).exists() {
+                lost.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert_eq!(lost, Vec::<String>::new());
+}
+
+/// A page that the index does not name is not found.
+#[test]
+fn the_index_names_every_page() {
+    let index = std::fs::read_to_string(root().join("docs/README.md")).unwrap();
+    let pages =
+        documents().into_iter().filter_map(|page| page.strip_prefix("docs").ok().map(|p| p.display().to_string()));
+    let missing: Vec<String> =
+        pages.filter(|page| page != "README.md" && !index.contains(&format!("({page})"))).collect();
+    assert_eq!(missing, Vec::<String>::new(), "hint: add it to docs/README.md");
 }
