@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use switchboard_suite::ours::Served;
 use switchboard_suite::process;
 use switchboard_suite::real::Real;
 use switchboard_suite::tool::Tool;
@@ -137,8 +138,8 @@ fn the_chart_gives_what_its_operators_need_and_nothing_else() {
 
 #[test]
 fn our_own_rendering_of_it_is_helms() {
-    let real = Real::start().unwrap();
-    let helm = Tool::new("helm4", &real.kubeconfig(), NAMESPACE);
+    // No cluster is asked.
+    let helm = Tool::new("helm4", Path::new("nowhere"), NAMESPACE);
     for values in [
         &["--set", "state.persistent=true"][..],
         &["--set", "config.operators.plugs.enabled=true,database.existingSecret=db"],
@@ -154,8 +155,8 @@ fn our_own_rendering_of_it_is_helms() {
 /// `kubectl switchboard` is the same binary under another name.
 #[test]
 fn kubectl_finds_it_as_a_plugin() {
-    let real = Real::start().unwrap();
-    let kubectl = Tool::new("kubectl", &real.kubeconfig(), "default");
+    let served = Served::start();
+    let kubectl = Tool::new("kubectl", served.kubeconfig(), "default");
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(process::binary().unwrap(), folder.path().join("kubectl-switchboard")).unwrap();
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
@@ -164,7 +165,7 @@ fn kubectl_finds_it_as_a_plugin() {
         let program = command.get_program().to_os_string();
         // A plugin's arguments are its own: nothing of kubectl's stands behind them.
         command = Command::new(program);
-        command.args(["switchboard"]).args(arguments).env("PATH", &path).env("KUBECONFIG", real.kubeconfig());
+        command.args(["switchboard"]).args(arguments).env("PATH", &path).env("KUBECONFIG", served.kubeconfig());
         command.output().unwrap()
     };
     let help = String::from_utf8(plugin(&["--help"]).stdout).unwrap();
