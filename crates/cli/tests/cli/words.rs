@@ -1,9 +1,10 @@
 //! The command line as a whole: to begin with, to be completed, as a plugin, and what each verb says when it cannot.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::board::{Board, NOBODY};
 use crate::process::{run, said, switchboard};
@@ -115,6 +116,42 @@ fn doctor_tells_of_a_configuration_that_cannot_be_read() {
     assert!(line(&report, "configuration").starts_with("wrong "), "{report}");
     assert!(report.contains("switchboard.yaml:1:1: operatros: unknown field"), "{report}");
     assert!(report.contains("hint: did you mean `operators`?"), "{report}");
+}
+
+/// What a command that goes on prints, block by block.
+struct Watching(std::process::Child, std::io::Lines<BufReader<std::process::ChildStdout>>);
+
+impl Watching {
+    fn start(board: &Board, arguments: &[&str]) -> Self {
+        let mut command = switchboard(arguments);
+        command.args(["--watch", "--interval", "1", "--state-dir"]).arg(board.file("state"));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self(child, lines)
+    }
+
+    /// The next line with those words.
+    fn next(&mut self, words: &str) -> String {
+        self.1.by_ref().map_while(Result::ok).find(|line| line.contains(words)).unwrap()
+    }
+
+    fn stop(mut self) -> Option<i32> {
+        Command::new("kill").args(["-INT", &self.0.id().to_string()]).status().unwrap();
+        self.0.wait().unwrap().code()
+    }
+}
+
+#[tokio::test]
+async fn what_is_watched_is_printed_again_when_it_has_changed() {
+    let board = Board::up("operators: {greeter: {debounce: 0s, coolDown: 0s}}\n");
+    let mut top = Watching::start(&board, &["top"]);
+    let mut why_not = Watching::start(&board, &["why-not", "greeter", "-o", "yaml"]);
+    assert!(top.next("greeter").contains("Ready"));
+    why_not.next("word: Ready");
+    board.guest("ada").await;
+    assert!(top.next("ConfigMap greeting to appear").contains("Waiting"));
+    why_not.next("word: Waiting");
+    assert_eq!((top.stop(), why_not.stop()), (Some(0), Some(0)));
 }
 
 #[test]

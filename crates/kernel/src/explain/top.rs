@@ -38,6 +38,9 @@ pub struct TopRow {
     pub cache_share_bytes: u64,
     /// All its units.
     pub units: usize,
+    /// Those of them that are not simply done.
+    #[serde(default)]
+    pub waiting: usize,
     /// Why it stands so.
     pub reason: String,
 }
@@ -58,16 +61,22 @@ fn row(operator: &OperatorState) -> TopRow {
         writes: operator.writes,
         cache_share_bytes: operator.cache_share_bytes,
         units: operator.units_total,
+        waiting: operator.units_waiting,
         reason: operator.reason.clone(),
     }
 }
 
-const HEAD: [&str; 10] = ["OPERATOR", "STATE", "UNITS", "RUNS", "FAILED", "P50", "P99", "WRITES", "CACHE", "REASON"];
+const HEAD: [&str; 11] =
+    ["OPERATOR", "STATE", "UNITS", "WAITING", "RUNS", "FAILED", "P50", "P99", "WRITES", "CACHE", "REASON"];
+/// The column that is for wide screens.
+const WIDE: usize = 3;
 
+/// The alternate form has one more column.
 impl fmt::Display for Top {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows = vec![HEAD.map(str::to_string)];
         rows.extend(self.operators.iter().map(cells));
+        let wide = f.alternate();
         let mut widths = [0; HEAD.len()];
         for row in &rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -75,7 +84,8 @@ impl fmt::Display for Top {
             }
         }
         for row in &rows {
-            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+            let cells = row.iter().zip(widths).enumerate().filter(|(at, _)| wide || *at != WIDE);
+            let cells = cells.map(|(_, (cell, width))| format!("{cell:<width$}"));
             writeln!(f, "{}", cells.collect::<Vec<_>>().join("   ").trim_end())?;
         }
         Ok(())
@@ -87,6 +97,7 @@ fn cells(row: &TopRow) -> [String; HEAD.len()] {
         row.name.clone(),
         row.word.to_string(),
         row.units.to_string(),
+        row.waiting.to_string(),
         row.runs.to_string(),
         row.failures.to_string(),
         micros(row.decide_p50_us),
