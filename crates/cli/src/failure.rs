@@ -13,6 +13,7 @@ use switchboard_kernel::journal::JournalError;
 use switchboard_kernel::listener::ListenError as AskError;
 use switchboard_sandbox::SandboxError;
 
+use crate::kernel::KernelError;
 use crate::talk::say;
 
 /// Why a command ends.
@@ -70,6 +71,8 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("stop the other process, or give another directory with --state-dir DIR")
     } else if let Some(error) = error.downcast_ref::<AskError>() {
         of_kernel(error, kind)
+    } else if let Some(KernelError::Refused(_)) = error.downcast_ref::<KernelError>() {
+        Some("`switchboard top` names the operators, `switchboard why-not OPERATOR` their units")
     } else if let Some(hint) = causes(error).find_map(of_guest) {
         Some(hint)
     } else if let Some(hint) = causes(error).find_map(crate::gitops::hint) {

@@ -45,7 +45,7 @@ enum DeclaredError {
     Slow(String, &'static str),
     #[error("could not learn what `{0}` declares: `{1}` ended with {2}\n  {3}")]
     Failed(String, &'static str, ExitStatus, String),
-    #[error("could not use the declared inputs\n  {}", .0.join("\n  "))]
+    #[error("could not use the declared inputs\n  {}\nhint: docs/GATHER.md says what `input-resources` prints", .0.join("\n  "))]
     Invalid(Vec<String>),
 }
 

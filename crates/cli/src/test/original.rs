@@ -51,7 +51,7 @@ enum OriginalError {
     Missing(PathBuf),
     #[error("could not read {0} of the tests")]
     Broken(usize),
-    #[error("{0} tests failed")]
+    #[error("{0} tests failed\nhint: each is told above; what they wrote is kept below --output-dir")]
     Failed(usize),
     #[error("could not {act} `{}`", path.display())]
     File { act: &'static str, path: PathBuf, source: std::io::Error },

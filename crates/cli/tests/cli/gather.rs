@@ -94,7 +94,7 @@ fn what_is_declared_wrong_is_said_with_its_path() {
     dump(folder.path());
     write(folder.path(), "inputs.yaml", "applyConfigurationResources: {exactResources: [{resource: x}]}");
     let output = prune(folder.path(), "input", &[]);
-    let expected = "error: could not use the declared inputs\n  applyConfigurationResources.exactResources[0].version: Required value: must be present\n  applyConfigurationResources.exactResources[0].name: Required value: must be present\n";
+    let expected = "error: could not use the declared inputs\n  applyConfigurationResources.exactResources[0].version: Required value: must be present\n  applyConfigurationResources.exactResources[0].name: Required value: must be present\nhint: docs/GATHER.md says what `input-resources` prints\n";
     assert_eq!((output.status.code(), said(&output).as_str()), (Some(1), expected));
     assert_eq!(run(&["gather", "prune", "--from", "x", "--to", "y"]).status.code(), Some(64));
 }

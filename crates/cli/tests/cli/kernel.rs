@@ -426,7 +426,7 @@ fn what_is_not_understood_is_a_usage_error() {
         &["why"][..],
         &["why", "web"],
         &["why", "a/b/c"],
-        &["why", "configmap/web", "-o", "yaml"],
+        &["why", "configmap/web", "-o", "xml"],
         &["why-not"],
         &["replay", "x"],
         &["top", "more"],
