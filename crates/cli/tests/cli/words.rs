@@ -146,7 +146,7 @@ async fn what_is_watched_is_printed_again_when_it_has_changed() {
     let board = Board::up("operators: {greeter: {debounce: 0s, coolDown: 0s}}\n");
     let mut top = Watching::start(&board, &["top"]);
     let mut why_not = Watching::start(&board, &["why-not", "greeter", "-o", "yaml"]);
-    assert!(top.next("greeter").contains("Ready"));
+    assert!(top.next("Ready").contains("greeter"));
     why_not.next("word: Ready");
     board.guest("ada").await;
     assert!(top.next("ConfigMap greeting to appear").contains("Waiting"));
