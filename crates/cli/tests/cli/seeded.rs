@@ -108,7 +108,7 @@ impl Seed {
             *last.lock().unwrap() = said.clone();
             named.then_some(())
         };
-        let patience = std::time::Duration::from_secs(20);
+        let patience = std::time::Duration::from_secs(45);
         match tokio::time::timeout(patience, eventually(&self.name, look)).await {
             Ok(()) => Ok(()),
             Err(_) => Err(format!(
