@@ -37,9 +37,15 @@ struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // With all that it started: `make` does not end what it runs.
-        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0.id())]).status();
+        // With all that it started: `make` does not end what it runs. The next one needs what they hold.
+        let group = format!("-{}", self.0.id());
+        let signal = |name: &str| Command::new("kill").args([name, "--", &group]).stderr(Stdio::null()).status();
+        let _ = signal("-KILL");
         let _ = self.0.wait();
+        let end = Instant::now() + PATIENCE;
+        while signal("-0").is_ok_and(|status| status.success()) && Instant::now() < end {
+            std::thread::sleep(POLL);
+        }
     }
 }
 
