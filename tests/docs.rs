@@ -23,6 +23,8 @@ use switchboard_suite::process;
 /// What is not answered within this will not be.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
+/// What was killed is gone within this.
+const GOING: Duration = Duration::from_secs(5);
 /// The command line is not understood.
 const USAGE: i32 = 64;
 /// What a page may lean on beside what it makes itself.
@@ -42,7 +44,7 @@ impl Drop for Running {
         let signal = |name: &str| Command::new("kill").args([name, "--", &group]).stderr(Stdio::null()).status();
         let _ = signal("-KILL");
         let _ = self.0.wait();
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + GOING;
         while signal("-0").is_ok_and(|status| status.success()) && Instant::now() < end {
             std::thread::sleep(POLL);
         }
