@@ -1,8 +1,20 @@
 //! `switchboard gitops`: the GitOps Service.
 
+mod create;
+mod credential;
 mod database;
+mod delete;
 pub mod engine;
+mod env;
+mod get;
 mod migrate;
+mod repo;
+mod report;
+mod state;
+mod sync;
+mod tenant;
+mod wait;
+mod written;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -26,6 +38,22 @@ pub struct Gitops {
 enum Command {
     /// Makes the database's tables, or takes over the original's.
     Migrate(migrate::Migrate),
+    /// Shows applications, environments, repositories or sync runs, and how they stand.
+    Get(Box<get::Get>),
+    /// Creates an application.
+    Create(Box<create::Create>),
+    /// Deploys an application now, once.
+    Sync(sync::Sync),
+    /// Waits until an application is deployed and healthy, or something else.
+    Wait(wait::Wait),
+    /// Deletes an application and what it deployed.
+    Delete(delete::Delete),
+    /// Clusters to deploy to: create, get, delete.
+    Env(env::Env),
+    /// Credentials of git repositories: create, get, delete.
+    Repo(repo::Repo),
+    /// Prints the CustomResourceDefinitions of the service.
+    Crds,
 }
 
 impl Gitops {
@@ -33,6 +61,16 @@ impl Gitops {
     pub async fn run(self) -> Result<ExitCode, Failure> {
         match self.command {
             Command::Migrate(migrate) => migrate.run().await,
+            Command::Get(get) => get.run().await.map(|()| ExitCode::SUCCESS),
+            Command::Create(create) => create.run().await,
+            Command::Sync(sync) => sync.run().await,
+            Command::Wait(wait) => wait.run().await,
+            Command::Delete(delete) => delete.run().await,
+            Command::Env(env) => env.run().await,
+            Command::Repo(repo) => repo.run().await,
+            Command::Crds => {
+                crate::form::write(&switchboard_gitops::kinds::CRDS.join("---\n")).map(|()| ExitCode::SUCCESS)
+            }
         }
     }
 }

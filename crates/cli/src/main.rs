@@ -48,6 +48,7 @@ const EXIT_CODES: &str = "Exit codes:
   2   `plan`: something would be written; `replay`: something else is decided now;
       `integrations diff`: something changes;
       `gitops migrate --dry-run`: something would be migrated
+  3   `gitops wait`, and --wait elsewhere: not reached within --timeout
   64  the command line or SWITCHBOARD_LOG is not understood
 
 Data goes to stdout, all else to stderr. Colours are for terminals; NO_COLOR does without.
@@ -74,7 +75,7 @@ enum Command {
     Serve(serve::Serve),
     /// Works on directories of inputs and mutations: prune, collect, apply.
     Gather(gather::Gather),
-    /// The GitOps Service: its database.
+    /// The GitOps Service: applications, environments, repositories, its database.
     Gitops(gitops::Gitops),
     /// Hosts the operators of a configuration over clusters.
     Run(run::Run),

@@ -9,6 +9,7 @@ mod engine;
 mod faults;
 mod gather;
 mod gitops;
+mod gitops_verbs;
 mod guests;
 mod integrations;
 mod kernel;

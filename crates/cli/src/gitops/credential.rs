@@ -1,0 +1,100 @@
+//! Credentials on the command line: from a file or from stdin, never from a flag, where others could read them.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// The longest credential that is read.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// A credential cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialError {
+    /// The file cannot be read.
+    #[error("could not read {what} from `{}`\nhint: give the path of a file, or `-` for stdin", path.display())]
+    Read {
+        /// What.
+        what: &'static str,
+        /// From where.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{what} in `{}` is empty\nhint: was it written? `wc -c` counts", path.display())]
+    Empty {
+        /// What.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+    },
+    /// It is too long to be one.
+    #[error("{what} in `{}` is longer than a mebibyte\nhint: is it the right file?", path.display())]
+    TooLong {
+        /// What.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+    },
+}
+
+/// The text of a file; `-` is stdin.
+pub fn read(what: &'static str, path: &Path) -> Result<String, CredentialError> {
+    let mut text = String::new();
+    let failed = |source| CredentialError::Read { what, path: path.to_path_buf(), source };
+    let length = if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).map_err(failed)?.take(MAX_BYTES + 1).read_to_string(&mut text)
+    };
+    let length = length.map_err(failed)?;
+    if length as u64 > MAX_BYTES {
+        return Err(CredentialError::TooLong { what, path: path.to_path_buf() });
+    }
+    if text.trim().is_empty() {
+        return Err(CredentialError::Empty { what, path: path.to_path_buf() });
+    }
+    Ok(text)
+}
+
+/// A Secret that belongs to an object, and goes with it.
+pub fn secret_of(owner: &Value, name: &str, r#type: &str, data: &[(&str, &str)]) -> Value {
+    let mut secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": r#type,
+        "metadata": {
+            "name": name,
+            "namespace": owner["metadata"]["namespace"],
+            "ownerReferences": [{
+                "apiVersion": owner["apiVersion"], "kind": owner["kind"],
+                "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"],
+            }],
+        },
+        "stringData": {},
+    });
+    for (key, value) in data {
+        secret["stringData"][*key] = json!(value);
+    }
+    secret
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_credential_comes_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        assert!(matches!(read("a password", &path), Err(CredentialError::Read { .. })));
+        std::fs::write(&path, " \n").unwrap();
+        assert!(matches!(read("a password", &path), Err(CredentialError::Empty { .. })));
+        std::fs::write(&path, "hunter2\n").unwrap();
+        assert_eq!(read("a password", &path).unwrap(), "hunter2\n");
+        std::fs::write(&path, "x".repeat((1 << 20) + 1)).unwrap();
+        assert!(matches!(read("a password", &path), Err(CredentialError::TooLong { .. })));
+    }
+}

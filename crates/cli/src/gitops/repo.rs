@@ -1,0 +1,139 @@
+//! `switchboard gitops repo`: credentials of git repositories.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use switchboard_gitops::kinds::credential::{CredentialSpec, KIND, SECRET_TYPE};
+use switchboard_gitops::kinds::{API_VERSION, RepositoryCredential};
+
+use super::credential::{self, secret_of};
+use super::delete::Remove;
+use super::get::{Look, What};
+use super::tenant::{REPOSITORIES, SECRETS, Tenant};
+use super::written::{Written, printed};
+use crate::failure::Failure;
+use crate::form::Form;
+
+/// Credentials of git repositories: GitOpsDeploymentRepositoryCredentials.
+#[derive(Args)]
+pub struct Repo {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Creates a credential, and a Secret for it.
+    Create(Box<Create>),
+    /// Shows them and how they stand.
+    Get(Look),
+    /// Deletes one, and the Secret made for it.
+    Delete(Remove),
+}
+
+#[derive(Args)]
+struct Create {
+    /// Its name
+    name: String,
+    /// The repository: https://… or ssh://…
+    #[arg(long, value_name = "URL")]
+    url: String,
+    /// Who to be, for HTTPS
+    #[arg(long, value_name = "NAME", requires = "password_file")]
+    username: Option<String>,
+    /// A file with the password or token, for HTTPS; `-` is stdin
+    #[arg(long, value_name = "FILE", group = "proof")]
+    password_file: Option<PathBuf>,
+    /// A file with the private key, for SSH; `-` is stdin
+    #[arg(long, value_name = "FILE", group = "proof")]
+    ssh_key_file: Option<PathBuf>,
+    /// A Secret of the namespace that holds either
+    #[arg(long, value_name = "NAME", group = "proof")]
+    secret: Option<String>,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+    #[command(flatten)]
+    tenant: Tenant,
+}
+
+/// It cannot be done as it is asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("could not create repository credential `{name}`: {why}\nhint: {hint}")]
+struct Refused {
+    name: String,
+    why: &'static str,
+    hint: &'static str,
+}
+
+impl Repo {
+    /// Runs the command.
+    pub async fn run(self) -> Result<ExitCode, Failure> {
+        match self.command {
+            Command::Create(create) => create.run().await,
+            Command::Get(look) => look.run(What::Repositories).await.map(|()| ExitCode::SUCCESS),
+            Command::Delete(remove) => remove.run(What::Repositories).await,
+        }
+    }
+}
+
+impl Create {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let refused = |why, hint| Refused { name: self.name.clone(), why, hint };
+        let spec = CredentialSpec {
+            repository: self.url.clone(),
+            secret: self.secret.clone().unwrap_or_else(|| format!("{}-repository", self.name)),
+        };
+        let wanted = RepositoryCredential { spec, ..RepositoryCredential::default() };
+        wanted.admit().map_err(|why| refused(why, "git@HOST:PATH is written ssh://git@HOST/PATH"))?;
+        let data = match (&self.password_file, &self.ssh_key_file, &self.secret) {
+            (Some(file), _, _) if self.url.starts_with("https://") => {
+                let password = credential::read("a password", file)?;
+                // A password in a file ends with a line break that is not part of it.
+                let password = password.trim_end_matches(['\r', '\n']).to_string();
+                Some(vec![
+                    ("username", self.username.clone().unwrap_or_else(|| "git".to_string())),
+                    ("password", password),
+                ])
+            }
+            (_, Some(file), _) if self.url.starts_with("ssh://") => {
+                Some(vec![("sshPrivateKey", credential::read("a private key", file)?)])
+            }
+            (_, _, Some(_)) => None,
+            (Some(_), _, _) | (_, Some(_), _) => {
+                return Err(refused(
+                    "this is not the proof for such a URL",
+                    "https:// takes --password-file, ssh:// takes --ssh-key-file",
+                )
+                .into());
+            }
+            (None, None, None) => {
+                return Err(refused(
+                    "no credential is given",
+                    "give --password-file FILE, --ssh-key-file FILE or --secret NAME",
+                )
+                .into());
+            }
+        };
+        let side = self.tenant.side().await?;
+        let object = json!({
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "metadata": { "name": self.name, "namespace": side.namespace },
+            "spec": wanted.spec,
+        });
+        let made = side.create(&REPOSITORIES, &object).await?;
+        if let Some(data) = data {
+            let data: Vec<(&str, &str)> = data.iter().map(|(key, value)| (*key, value.as_str())).collect();
+            let secret = secret_of(&made, &wanted.spec.secret, SECRET_TYPE, &data);
+            if let Err(error) = side.create(&SECRETS, &secret).await {
+                side.delete(&REPOSITORIES, &self.name).await?;
+                return Err(error.into());
+            }
+        }
+        printed(&Written { told: REPOSITORIES.told, act: "created", object: made }, self.output)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

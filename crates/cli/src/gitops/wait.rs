@@ -1,0 +1,217 @@
+//! `switchboard gitops wait`: until an application, a sync or an environment is where it should be.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use super::state::{State, of_application, of_environment, of_run};
+use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, RUNS, Side, Tenant};
+use crate::failure::Failure;
+use crate::progress::ProgressLine;
+use crate::talk::say;
+
+/// How often the cluster is asked.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// How long nobody waits longer than: a day.
+const MAX_TIMEOUT_S: u64 = 24 * 60 * 60;
+
+/// It was not reached in time.
+pub const LATE: u8 = 3;
+
+/// Waits until an application is deployed and healthy, or something else.
+#[derive(Args)]
+pub struct Wait {
+    /// Its name
+    name: String,
+    /// What is waited for
+    #[arg(long = "for", value_enum, default_value_t, value_name = "WHAT")]
+    aim: Aim,
+    #[command(flatten)]
+    patience: Patience,
+    #[command(flatten)]
+    tenant: Tenant,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Aim {
+    /// The application is synced and healthy
+    #[default]
+    Ready,
+    /// What runs is what the repository says
+    Synced,
+    /// What was deployed is healthy
+    Healthy,
+    /// The application is gone
+    Deleted,
+    /// The sync run of this name is over
+    Run,
+    /// The environment of this name is connected
+    Environment,
+}
+
+/// How long to wait.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Patience {
+    /// How long to wait; exits with 3 when that is over
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
+    timeout: u64,
+}
+
+/// Where something is on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// There.
+    Arrived,
+    /// It will not come: what must change first.
+    Stuck(String),
+    /// Not yet, and why.
+    Going(String),
+}
+
+/// It will not come.
+#[derive(Debug, thiserror::Error)]
+#[error("{told} `{name}` is not {aim}: {why}\nhint: {hint}")]
+struct Stuck {
+    told: &'static str,
+    name: String,
+    aim: &'static str,
+    why: String,
+    hint: &'static str,
+}
+
+impl Wait {
+    /// Waits.
+    pub async fn run(self) -> Result<ExitCode, Failure> {
+        let side = self.tenant.side().await?;
+        self.patience.wait(&side, &self.name, self.aim).await
+    }
+}
+
+impl Aim {
+    fn kind(self) -> Kind {
+        match self {
+            Aim::Run => RUNS,
+            Aim::Environment => ENVIRONMENTS,
+            _ => APPLICATIONS,
+        }
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            Aim::Ready => "ready",
+            Aim::Synced => "synced",
+            Aim::Healthy => "healthy",
+            Aim::Deleted => "deleted",
+            Aim::Run => "done",
+            Aim::Environment => "connected",
+        }
+    }
+
+    /// Where an object is on its way; none is one that is gone.
+    pub fn way(self, object: Option<&Value>) -> Way {
+        let Some(object) = object else {
+            return if self == Aim::Deleted { Way::Arrived } else { Way::Stuck("it was deleted".to_string()) };
+        };
+        let going = |state: State| match state.word {
+            "Ready" => Way::Arrived,
+            "Blocked" => Way::Stuck(state.why),
+            word => Way::Going(format!("{word} {}", state.why).trim_end().to_string()),
+        };
+        let is = |pointer: &str, wanted: &str| object.pointer(pointer).is_some_and(|value| value == wanted);
+        match self {
+            Aim::Deleted => Way::Going(of_application(object).why),
+            Aim::Synced if is("/status/sync/status", "Synced") => Way::Arrived,
+            Aim::Healthy if is("/status/health/status", "Healthy") => Way::Arrived,
+            Aim::Ready | Aim::Synced | Aim::Healthy => match going(of_application(object)) {
+                // Ready is more than either; whoever waits for one of them was asked about it above.
+                Way::Arrived if self != Aim::Ready => Way::Going("Working".to_string()),
+                way => way,
+            },
+            Aim::Environment => going(of_environment(object)),
+            Aim::Run => match of_run(object) {
+                State { word: "Failing", why } => Way::Stuck(why),
+                state => going(state),
+            },
+        }
+    }
+}
+
+impl Patience {
+    /// Waits, and says what it waits on.
+    pub async fn wait(self, side: &Side, name: &str, aim: Aim) -> Result<ExitCode, Failure> {
+        let (began, timeout, kind) = (Instant::now(), Duration::from_secs(self.timeout), aim.kind());
+        let mut progress = ProgressLine::begin();
+        let mut first = aim != Aim::Deleted;
+        loop {
+            // What was never there is a slip of the pen, not something that is gone.
+            let object = if first { Some(side.get(&kind, name).await?) } else { side.find(&kind, name).await? };
+            first = false;
+            let why = match aim.way(object.as_ref()) {
+                Way::Arrived => {
+                    progress.end();
+                    say(format_args!("{} {name} is {}", kind.told, aim.told()));
+                    return Ok(ExitCode::SUCCESS);
+                }
+                Way::Stuck(why) => {
+                    progress.end();
+                    let stuck = Stuck { told: kind.told, name: name.into(), aim: aim.told(), why, hint: hint(aim) };
+                    return Err(stuck.into());
+                }
+                Way::Going(why) => why,
+            };
+            if began.elapsed() >= timeout {
+                progress.end();
+                say(format_args!("error: {} `{name}` is not {} after {} seconds", kind.told, aim.told(), self.timeout));
+                say(format_args!("  {why}"));
+                say("hint: wait longer with --timeout SECONDS, or look with `switchboard gitops get`");
+                return Ok(ExitCode::from(LATE));
+            }
+            progress.show(|| format!("{} {name}: {why} ({} s)", kind.told, began.elapsed().as_secs()));
+            tokio::time::sleep(LOOK_AGAIN.min(timeout.saturating_sub(began.elapsed()))).await;
+        }
+    }
+}
+
+fn hint(aim: Aim) -> &'static str {
+    match aim {
+        Aim::Environment => "correct the environment or its Secret; it is looked at again at once",
+        Aim::Run => "correct what it names, then ask for another sync with `switchboard gitops sync`",
+        _ => "correct the application or what it names; `switchboard gitops get -o yaml NAME` shows all that is known",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn application(sync: &str, health: &str) -> Value {
+        json!({ "spec": { "type": "automated" }, "status": { "sync": { "status": sync }, "health": { "status": health } } })
+    }
+
+    #[test]
+    fn every_aim_is_reached_by_its_own() {
+        let ready = application("Synced", "Healthy");
+        for aim in [Aim::Ready, Aim::Synced, Aim::Healthy] {
+            assert_eq!(aim.way(Some(&ready)), Way::Arrived, "{aim:?}");
+        }
+        assert_eq!(Aim::Synced.way(Some(&application("Synced", "Degraded"))), Way::Arrived);
+        assert_eq!(Aim::Healthy.way(Some(&application("OutOfSync", "Healthy"))), Way::Arrived);
+        assert!(matches!(Aim::Ready.way(Some(&application("Synced", "Degraded"))), Way::Going(_)));
+        assert_eq!(Aim::Deleted.way(None), Way::Arrived);
+        assert!(matches!(Aim::Ready.way(None), Way::Stuck(_)));
+    }
+
+    #[test]
+    fn what_needs_somebody_is_not_waited_for() {
+        let mut object = application("Synced", "Healthy");
+        object["status"]["conditions"] = json!([{ "type": "ErrorOccurred", "status": "True", "message": "no" }]);
+        assert_eq!(Aim::Ready.way(Some(&object)), Way::Stuck("no".into()));
+        assert_eq!(Aim::Run.way(Some(&object)), Way::Stuck("no".into()));
+    }
+}

@@ -1,0 +1,259 @@
+//! The verbs of `switchboard gitops` on a cluster that nobody but the test writes to.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+
+use http::Request;
+use serde_json::{Value, json};
+use switchboard_cluster::Cluster;
+use switchboard_cluster::ambient::Ambient;
+use switchboard_cluster::auth::authentication::Authenticator;
+use switchboard_cluster::auth::certificates::Certificates;
+use switchboard_cluster::auth::gate::Gate;
+use switchboard_cluster::auth::kubeconfig::{self, Context};
+use switchboard_cluster::auth::token::TokenKey;
+use switchboard_cluster::listener::{Listener, Port};
+use switchboard_cluster::store::{Bounds, Store};
+use switchboard_object::yaml;
+
+use crate::process::{said, switchboard};
+
+const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop";
+
+/// A cluster of this process, with the service's kinds and a namespace `shop`.
+struct Ground {
+    cluster: Cluster,
+    _listener: Listener,
+    folder: tempfile::TempDir,
+}
+
+impl Ground {
+    async fn bare() -> Ground {
+        let port = Port::take(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await.unwrap();
+        let (address, ambient) = (port.address(), Ambient::system());
+        let certificates = Certificates::ephemeral(&[address.ip()], ambient.now()).unwrap();
+        let authority = certificates.authority.certificate.clone();
+        let authenticator = Authenticator::new(TokenKey::ephemeral().unwrap(), None);
+        let gate = Gate { authenticator, authority };
+        let cluster = Cluster::behind(gate, Store::in_memory(Bounds::default()), ambient).await;
+        cluster.start_controllers();
+        let listener = cluster.listen(port, &certificates).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context { name: "ground".into(), server: format!("https://{address}") };
+        kubeconfig::write(&folder.path().join("kubeconfig"), &certificates, &[context]).unwrap();
+        let ground = Ground { cluster, _listener: listener, folder };
+        ground.post("/api/v1/namespaces", json!({ "metadata": { "name": "shop" } })).await;
+        ground
+    }
+
+    async fn lay() -> Ground {
+        let ground = Ground::bare().await;
+        let crds = switchboard(&["gitops", "crds"]).output().unwrap();
+        for document in yaml::read_all(&String::from_utf8(crds.stdout).unwrap()).unwrap() {
+            ground.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", document.value).await;
+        }
+        for plural in ["gitopsdeployments", "gitopsdeploymentsyncruns", "gitopsdeploymentmanagedenvironments"] {
+            while ground.get(&format!("{GROUP}/{plural}")).await.is_none() {
+                tokio::task::yield_now().await;
+            }
+        }
+        ground
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    async fn post(&self, path: &str, object: Value) -> Value {
+        let request = Request::post(path).header("Content-Type", "application/json");
+        self.cluster.client().request(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap()
+    }
+
+    async fn get(&self, path: &str) -> Option<Value> {
+        self.cluster.client().request(Request::get(path).body(Vec::new()).unwrap()).await.ok()
+    }
+
+    async fn status(&self, path: &str, status: Value) {
+        let request = Request::patch(format!("{GROUP}/{path}/status"));
+        let request = request.header("Content-Type", "application/merge-patch+json");
+        let body = json!({ "status": status }).to_string().into_bytes();
+        self.cluster.client().request::<Value>(request.body(body).unwrap()).await.unwrap();
+    }
+
+    /// Runs a verb in `shop`, on a thread that is not the cluster's.
+    async fn run(&self, arguments: &[&str]) -> Output {
+        self.run_with(arguments, "").await
+    }
+
+    async fn run_with(&self, arguments: &[&str], stdin: &str) -> Output {
+        let mut command = switchboard(&["gitops"]);
+        command.args(arguments).arg("--kubeconfig").arg(self.kubeconfig()).args(["-n", "shop"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).env("NO_COLOR", "1");
+        let stdin = stdin.to_string();
+        let work = move || {
+            let mut child = command.spawn().unwrap();
+            let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+            child.wait_with_output().unwrap()
+        };
+        tokio::task::spawn_blocking(work).await.unwrap()
+    }
+}
+
+fn told(output: &Output) -> String {
+    assert!(output.status.success(), "{}", said(output));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+const CREATE: [&str; 6] = ["create", "web", "--repo", "https://git.example/shop/web", "--path", "deploy"];
+
+fn deployed(health: &str) -> Value {
+    json!({
+        "sync": { "status": "Synced", "revision": "0123456789abcdef" }, "health": { "status": health },
+        "reconciledState": { "source": { "path": "", "repoURL": "", "branch": "" }, "destination": { "name": "", "namespace": "" } },
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_is_created_shown_waited_for_and_deleted() {
+    let ground = Ground::lay().await;
+    assert_eq!(told(&ground.run(&CREATE).await), "application web created\n");
+    assert_eq!(
+        told(&ground.run(&["get"]).await),
+        "Name  State    Sync  Health  Message\nweb   Waiting  -     -       on Argo CD to look\n"
+    );
+    let late = ground.run(&["wait", "web", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    assert_eq!(
+        said(&late),
+        "error: application `web` is not ready after 1 seconds\n  Waiting on Argo CD to look\n\
+         hint: wait longer with --timeout SECONDS, or look with `switchboard gitops get`\n"
+    );
+    ground.status("gitopsdeployments/web", deployed("Healthy")).await;
+    assert_eq!(said(&ground.run(&["wait", "web"]).await), "application web is ready\n");
+    let wide = told(&ground.run(&["get", "web", "-o", "wide"]).await);
+    assert!(
+        wide.contains("Ready  Synced  Healthy  https://git.example/shop/web  deploy  -       0123456789ab"),
+        "{wide}"
+    );
+    let object: Value = serde_json::from_str(&told(&ground.run(&["get", "web", "-o", "json"]).await)).unwrap();
+    assert_eq!((&object["kind"], &object["spec"]["type"]), (&json!("GitOpsDeployment"), &json!("automated")));
+    let list: Value = serde_json::from_str(&told(&ground.run(&["get", "-o", "json"]).await)).unwrap();
+    assert_eq!(list["items"][0]["kind"], "GitOpsDeployment");
+    assert!(told(&ground.run(&["get", "-o", "yaml"]).await).contains("kind: List\n"));
+    assert_eq!(told(&ground.run(&["delete", "web", "--wait"]).await), "application web deleted\n");
+    assert_eq!(said(&ground.run(&["get"]).await), "no applications in namespace `shop`\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_is_asked_for_and_waited_for() {
+    let ground = Ground::lay().await;
+    told(&ground.run(&CREATE).await);
+    let refused = ground.run(&["sync", "web"]).await;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said(&refused).starts_with("error: application `web` cannot be synced by hand: it is automated\nhint: "));
+    told(&ground.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await);
+    let made: Value =
+        serde_json::from_str(&told(&ground.run(&["sync", "api", "--revision", "abc", "-o", "json"]).await)).unwrap();
+    assert_eq!(made["spec"], json!({ "gitopsDeploymentName": "api", "revisionID": "abc" }));
+    let name = made["metadata"]["name"].as_str().unwrap();
+    let condition = |status: &str, message: &str| json!({ "conditions": [{ "type": "ErrorOccurred", "status": status, "message": message, "reason": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
+    ground.status(&format!("gitopsdeploymentsyncruns/{name}"), condition("True", "no such commit")).await;
+    let failed = ground.run(&["wait", name, "--for", "run"]).await;
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(said(&failed).starts_with(&format!("error: sync run `{name}` is not done: no such commit\nhint: ")));
+    ground.status(&format!("gitopsdeploymentsyncruns/{name}"), condition("False", "")).await;
+    assert_eq!(said(&ground.run(&["wait", name, "--for", "run"]).await), format!("sync run {name} is done\n"));
+    assert!(told(&ground.run(&["get", "--kind", "runs"]).await).contains("Ready  api          abc       -"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_come_from_files_and_stdin_into_secrets() {
+    let ground = Ground::lay().await;
+    let create = ["env", "create", "prod", "--url", "https://one.example", "--credentials", "-"];
+    let made = ground.run_with(&create, "canary-kubeconfig: 1\n").await;
+    assert_eq!(told(&made), "environment prod created\n");
+    let secret = ground.get("/api/v1/namespaces/shop/secrets/prod-kubeconfig").await.unwrap();
+    assert_eq!(secret["type"], "managed-gitops.redhat.com/managed-environment");
+    assert_eq!(secret["metadata"]["ownerReferences"][0]["kind"], "GitOpsDeploymentManagedEnvironment");
+    assert_eq!(secret["data"]["kubeconfig"], "Y2FuYXJ5LWt1YmVjb25maWc6IDEK");
+    assert!(
+        told(&ground.run(&["env", "get"]).await)
+            .contains("prod  Waiting  https://one.example  on a look at the cluster")
+    );
+    let again = ground.run_with(&create, "x: 1\n").await;
+    assert_eq!(
+        said(&again),
+        "error: there is already something named `prod` in namespace `shop`: environment\n\
+         hint: take another name, or delete that one first\n"
+    );
+    let password = ground.folder.path().join("password");
+    std::fs::write(&password, "canary-password\n").unwrap();
+    let password = password.display().to_string();
+    let repo =
+        ["repo", "create", "web", "--url", "https://git.example/w", "--username", "bot", "--password-file", &password];
+    assert_eq!(told(&ground.run(&repo).await), "repository credential web created\n");
+    let secret = ground.get("/api/v1/namespaces/shop/secrets/web-repository").await.unwrap();
+    assert_eq!(
+        (&secret["data"]["username"], &secret["data"]["password"]),
+        (&json!("Ym90"), &json!("Y2FuYXJ5LXBhc3N3b3Jk"))
+    );
+    assert_eq!(told(&ground.run(&["repo", "delete", "web"]).await), "repository credential web deleted\n");
+    assert_eq!(told(&ground.run(&["env", "delete", "prod"]).await), "environment prod deleted\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_is_said_with_a_hint() {
+    let ground = Ground::lay().await;
+    for (arguments, code, error) in [
+        (&["get", "none"][..], 1, "error: there is no application `none` in namespace `shop`\nhint: "),
+        (&["delete", "none"], 1, "error: there is no application `none` in namespace `shop`\nhint: "),
+        (&["wait", "none"], 1, "error: there is no application `none` in namespace `shop`\nhint: "),
+        (
+            &["create", "a", "--repo", "https://x", "--path", "/"],
+            1,
+            "error: could not create application `a`: spec.source.path cannot be '/'\nhint: ",
+        ),
+        (&["create", "A", "--repo", "https://x", "--path", "x"], 1, "error: could not create application `A`: "),
+        (
+            &["env", "create", "a", "--url", "http://x", "--secret", "s"],
+            1,
+            "error: could not create environment `a`: cluster api url must start with https://\nhint: ",
+        ),
+        (
+            &["env", "create", "a", "--url", "https://x", "--credentials", "no/such"],
+            1,
+            "error: could not read a kubeconfig from `no/such`\n",
+        ),
+        (
+            &["repo", "create", "a", "--url", "git@x:y", "--secret", "s"],
+            1,
+            "error: could not create repository credential `a`: repository must begin with ssh:// or https://\nhint: ",
+        ),
+        (
+            &["repo", "create", "a", "--url", "https://x"],
+            1,
+            "error: could not create repository credential `a`: no credential is given\nhint: ",
+        ),
+        (
+            &["repo", "create", "a", "--url", "ssh://x", "--password-file", "-"],
+            1,
+            "error: could not create repository credential `a`: this is not the proof for such a URL\nhint: ",
+        ),
+        (&["env", "create", "a", "--url", "https://x"], 64, "error: "),
+        (&["create", "a", "--repo", "https://x", "--path", "x", "--environment", "e"], 64, "error: "),
+    ] {
+        let output = ground.run(arguments).await;
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).starts_with(error), "{arguments:?}: {}", said(&output));
+        assert!(code == 64 || said(&output).contains("\nhint: "), "{arguments:?}: {}", said(&output));
+    }
+    let bare = Ground::bare().await;
+    let output = bare.run(&["get"]).await;
+    assert!(
+        said(&output).starts_with("error: the cluster does not have the GitOps Service's kinds\nhint: "),
+        "{}",
+        said(&output)
+    );
+}
