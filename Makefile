@@ -48,7 +48,7 @@ record-charts: real ## Record the answers of the real Helm into crates/chart/tes
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench plugs --bench chart --bench integrations
+	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench plugs --bench console --bench chart --bench integrations
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
 
 study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each, and write docs/COST.md

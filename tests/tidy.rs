@@ -26,12 +26,14 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("rest", &["object", "gitops", "ledger"]),
     ("sandbox", &[]),
     ("integrations", &["object", "chart", "kernel"]),
+    ("console", &["object", "kernel", "plugs", "integrations"]),
     ("guest", &["object", "gather", "kernel", "sandbox"]),
     (
         "cli",
         &[
             "object",
             "cluster",
+            "console",
             "gather",
             "guest",
             "integrations",

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use switchboard_console::{Console, Serving, Source};
 use switchboard_kernel::config::{ClusterConfig, Config};
 use switchboard_kernel::host::{Handle, Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
@@ -76,6 +78,7 @@ pub struct Running {
     guests: Arc<Guests>,
     looking: JoinHandle<()>,
     _listening: Listening,
+    _console: Option<Serving>,
 }
 
 impl Running {
@@ -98,6 +101,7 @@ impl Running {
             journal,
             dry_run,
         };
+        let console = if config.console.off { None } else { Some(Console::bind((&config.console).into()).await?) };
         let (host, handle) = Host::new(settings, operators);
         let listening = listen(&handle, config.listen, Some(dir)).await?;
         if let Some(address) = listening.address() {
@@ -110,6 +114,11 @@ impl Running {
             say("nothing is written: the clusters are asked to pretend");
         }
         let host = tokio::spawn(host.run());
+        let shelf = manager.as_ref().map(Manager::shelf);
+        let console = console.map(|console| {
+            say(format_args!("console at {}", console.url()));
+            console.serve(Source::new(handle.clone(), config.topology.configuration.clone()).with_integrations(shelf))
+        });
         let integrations = manager.map(|manager| manager.follow(handle.clone()));
         let engine = engine.map(|engine| engine.follow(handle.clone()));
         let looking = {
@@ -117,6 +126,7 @@ impl Running {
             tokio::spawn(async move { guests.look_again(&config, &clusters, &handle).await })
         };
         Ok(Self { handle, host, integrations, engine, guests, looking, _listening: listening })
+        Ok(Self { handle, host, integrations, guests, looking, _listening: listening, _console: console })
     }
 
     /// Finishes what is under way and stops.

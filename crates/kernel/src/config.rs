@@ -10,6 +10,7 @@
 //! `docs/CONFIG.md`; a test reads its example.
 
 mod changes;
+mod console;
 mod duration;
 mod integrations;
 mod process;
@@ -21,6 +22,7 @@ mod tree;
 mod value;
 
 pub use changes::Changes;
+pub use console::{CONSOLE_ADDRESS, ConsoleConfig};
 pub use integrations::{INTEGRATIONS_INTERVAL, IntegrationsConfig, IntegrationsSource};
 pub use report::{ConfigError, ConfigErrors, MAX_ERRORS};
 pub use tree::{MAX_BYTES, MAX_DEPTH};
@@ -56,6 +58,8 @@ pub struct Config {
     pub journal: JournalConfig,
     /// Where metrics and health are served; nowhere when absent. With port 0, on a free one.
     pub listen: Option<SocketAddr>,
+    /// The web console.
+    pub console: ConsoleConfig,
     /// The operators that are hosted.
     pub operators: BTreeMap<OperatorName, OperatorConfig>,
     /// The integrations manager, if it is hosted.
@@ -181,6 +185,7 @@ impl Default for Config {
             limits: GlobalLimits::default(),
             journal: JournalConfig::default(),
             listen: None,
+            console: ConsoleConfig::default(),
             operators: BTreeMap::new(),
             integrations: None,
         }

@@ -207,6 +207,11 @@ impl Core {
         self.scheduler.pause(operator, paused);
     }
 
+    /// All that is cached, as it is now.
+    pub fn snapshot(&self) -> Arc<crate::cache::Snapshot> {
+        self.cache.snapshot()
+    }
+
     /// The names of the operators.
     pub fn operators(&self) -> impl Iterator<Item = &OperatorName> {
         self.operators.keys()

@@ -272,6 +272,9 @@ impl Host {
                 let client = self.clusters.get(&key.table.cluster).cloned();
                 tokio::spawn(async move { reply.send(request::fields(client, &key).await) });
             }
+            Request::Picture(reply) => drop(reply.send(self.core.snapshot())),
+            Request::Clusters(reply) => drop(reply.send(self.clusters.clone())),
+            Request::Journal(question) => self.recorder.look(question),
             Request::Stop => return false,
         }
         true

@@ -106,6 +106,11 @@ impl Manager {
         })
     }
 
+    /// What it wants, for those who show it.
+    pub fn shelf(&self) -> Arc<Shelf> {
+        self.shelf.clone()
+    }
+
     /// Follows the source until the kernel stops.
     pub fn follow(self, handle: Handle) -> JoinHandle<()> {
         tokio::spawn(async move {

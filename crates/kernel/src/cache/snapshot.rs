@@ -22,6 +22,23 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// The kinds that can be read.
+    pub fn tables(&self) -> impl Iterator<Item = &TableKey> {
+        self.tables.keys()
+    }
+
+    /// How many objects of a kind there are; none of one that cannot be read.
+    pub fn count(&self, table: &TableKey) -> usize {
+        self.tables.get(table).map_or(0, Rows::len)
+    }
+
+    /// Namespaces and names of a kind's objects, in order.
+    pub fn names<'s>(&'s self, table: &TableKey) -> impl Iterator<Item = (&'s str, &'s str)> + use<'s> {
+        self.tables.get(table).into_iter().flat_map(|rows| rows.keys().map(|name| (&*name.namespace, &*name.name)))
+    }
+}
+
 impl Picture for Snapshot {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
         let rows = self.tables.get(&key.table)?;

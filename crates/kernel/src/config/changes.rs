@@ -32,6 +32,7 @@ impl Config {
             ("topology", self.topology != new.topology),
             ("journal", self.journal != new.journal),
             ("listen", self.listen != new.listen),
+            ("console", self.console != new.console),
             ("integrations", self.integrations != new.integrations),
         ];
         let changed = parts.iter().filter(|(_, changed)| *changed);

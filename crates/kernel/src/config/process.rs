@@ -54,7 +54,7 @@ fn from(folder: Option<&Path>, text: &str) -> PathBuf {
 }
 
 /// A list of texts, or one text alone.
-fn texts(section: &mut Section<'_>, name: &'static str, findings: &mut Findings) -> Vec<String> {
+pub(super) fn texts(section: &mut Section<'_>, name: &'static str, findings: &mut Findings) -> Vec<String> {
     let Some((_, node)) = section.node(name) else { return Vec::new() };
     let path = section.path(name);
     let mut text = |node: &Node| {

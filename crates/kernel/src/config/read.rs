@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_object::name;
 
+use super::console::console;
 use super::integrations::integrations;
 use super::process::process;
 use super::report::{ConfigErrors, Findings, Problem};
@@ -67,6 +68,9 @@ fn top(root: &Node, folder: Option<&Path>, known_operators: &[&str], config: &mu
         config.journal = journal(section, findings);
     }
     config.listen = file.take("listen", findings, value::listen).flatten();
+    if let Some((_, node)) = file.node("console") {
+        config.console = console(node, file.path("console"), findings);
+    }
     if let Some((_, node)) = file.node("operators") {
         config.operators = operators(node, folder, known_operators, findings);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::moment::Moment;
 
 /// `820ms`, `12s`, `3m12s`, `5h02m`, `9d04h`.
-pub(super) fn span(time: Duration) -> String {
+pub fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 => format!("{}ms", time.as_millis()),
@@ -17,7 +17,7 @@ pub(super) fn span(time: Duration) -> String {
 }
 
 /// `3m12s ago (2026-01-01T00:00:00Z)`, or `in 3s (…)` for what lies ahead.
-pub(super) fn when(now: Moment, at: Moment) -> String {
+pub fn when(now: Moment, at: Moment) -> String {
     match at > now {
         true => format!("in {} ({at})", span(at.since(now))),
         false => format!("{} ago ({at})", span(now.since(at))),

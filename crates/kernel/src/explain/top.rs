@@ -108,7 +108,8 @@ fn cells(row: &TopRow) -> [String; HEAD.len()] {
     ]
 }
 
-fn micros(us: u64) -> String {
+/// `820us`, `1.2ms`, `3.4s`.
+pub fn micros(us: u64) -> String {
     match us {
         0..1000 => format!("{us}us"),
         1000..1_000_000 => format!("{}.{}ms", us / 1000, us % 1000 / 100),
@@ -116,7 +117,8 @@ fn micros(us: u64) -> String {
     }
 }
 
-fn bytes(bytes: u64) -> String {
+/// `12B`, `1.2Ki`, `3.4Mi`.
+pub fn bytes(bytes: u64) -> String {
     const KIB: u64 = 1024;
     match bytes {
         0..KIB => format!("{bytes}B"),

@@ -108,7 +108,8 @@ fn help(operator: &str, state: &UnitState) -> String {
     helps.to_string()
 }
 
-fn wait(wait: &Wait, now: Moment) -> String {
+/// What holds a unit back.
+pub fn wait(wait: &Wait, now: Moment) -> String {
     let until = |until: &Moment| times::when(now, *until);
     match wait {
         Wait::NothingChanged => "nothing it read has changed".to_string(),

@@ -5,7 +5,8 @@ use crate::decision::{Cause, Decision, Outcome, Write, WriteResult};
 /// How many reads a report names; the rest is counted.
 const MAX_READS: usize = 20;
 
-pub(super) fn cause(cause: &Cause) -> String {
+/// Why a unit ran.
+pub fn cause(cause: &Cause) -> String {
     match cause {
         Cause::Started => "the process began".to_string(),
         Cause::Changed { object, revision } => format!("{object} changed (revision {revision})"),
@@ -24,7 +25,7 @@ pub(super) fn cause(cause: &Cause) -> String {
 }
 
 /// `a; b; and 3 more`.
-pub(super) fn causes(all: &[Cause]) -> String {
+pub fn causes(all: &[Cause]) -> String {
     match all {
         [] => "not recorded".to_string(),
         [one] => cause(one),
@@ -32,7 +33,8 @@ pub(super) fn causes(all: &[Cause]) -> String {
     }
 }
 
-pub(super) fn reads(decision: &Decision) -> Vec<String> {
+/// What a decision read, the first of it.
+pub fn reads(decision: &Decision) -> Vec<String> {
     let gets = decision.gets.iter().map(|(key, revision)| match revision {
         Some(revision) => format!("{key} at revision {revision}"),
         None => format!("{key}, which was not there"),
@@ -50,11 +52,13 @@ pub(super) fn reads(decision: &Decision) -> Vec<String> {
     all
 }
 
-pub(super) fn count(number: usize, noun: &str) -> String {
+/// `1 unit`, `2 units`.
+pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-pub(super) fn result(result: &WriteResult) -> String {
+/// What came of a write.
+pub fn result(result: &WriteResult) -> String {
     match result {
         WriteResult::Written { revision } => format!("written at revision {revision}"),
         WriteResult::Unchanged => "changed nothing".to_string(),

@@ -35,9 +35,18 @@ struct Counters {
     dropped: AtomicU64,
 }
 
+/// A question to the journal, carried out by the thread that owns it.
+pub(super) type Question = Box<dyn FnOnce(&Journal) + Send>;
+
+/// What the journal's thread is given.
+enum Task {
+    Keep(Box<Closed>, Moment),
+    Look(Question),
+}
+
 /// Sends decisions to the journal's thread.
 pub(super) struct Recorder {
-    sender: Option<mpsc::SyncSender<(Box<Closed>, Moment)>>,
+    sender: Option<mpsc::SyncSender<Task>>,
     counters: Arc<Counters>,
     done: Option<tokio::sync::oneshot::Receiver<()>>,
 }
@@ -56,9 +65,18 @@ impl Recorder {
     }
 
     pub fn record(&mut self, closed: Closed, now: Moment) {
-        let sent = self.sender.as_ref().is_some_and(|sender| sender.try_send((Box::new(closed), now)).is_ok());
+        let sent =
+            self.sender.as_ref().is_some_and(|sender| sender.try_send(Task::Keep(Box::new(closed), now)).is_ok());
         if !sent {
             self.counters.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Has a question answered behind what was recorded before it. When the thread is too far behind, nobody answers.
+    pub fn look(&self, question: Question) {
+        if let Some(sender) = &self.sender {
+            // Who asked notices: the way back is dropped with the question.
+            drop(sender.try_send(Task::Look(question)));
         }
     }
 
@@ -76,11 +94,15 @@ impl Recorder {
     }
 }
 
-fn keep(mut journal: Journal, inbox: &mpsc::Receiver<(Box<Closed>, Moment)>, counters: &Counters) {
+fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters) {
     let (mut dirty, mut told, mut complaint) = (false, 0, String::new());
     loop {
         let kept = match inbox.recv_timeout(SYNC_EVERY) {
-            Ok((closed, now)) => {
+            Ok(Task::Look(question)) => {
+                question(&journal);
+                continue;
+            }
+            Ok(Task::Keep(closed, now)) => {
                 dirty = true;
                 tell_of_loss(&mut journal, &mut told, counters, now);
                 append(&mut journal, &closed, now).map(|()| counters.recorded.fetch_add(1, Ordering::Relaxed))

@@ -1,13 +1,15 @@
 //! What can be asked of a host while it works.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::LimitsByName;
-use super::recorder::Counts;
+use super::recorder::{Counts, Question};
+use crate::cache::Snapshot;
+use crate::journal::Journal;
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, Unit, UnitId};
 use crate::place::ClusterName;
@@ -24,6 +26,9 @@ pub(super) enum Request {
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
     Fields(ObjectKey, oneshot::Sender<Result<Option<Value>, String>>),
+    Picture(oneshot::Sender<Arc<Snapshot>>),
+    Clusters(oneshot::Sender<BTreeMap<ClusterName, kube::Client>>),
+    Journal(Question),
     Stop,
 }
 
@@ -136,6 +141,37 @@ impl Handle {
     /// When the host has stopped.
     pub async fn managed_fields(&self, object: ObjectKey) -> Result<Result<Option<Value>, String>, Stopped> {
         self.ask_for(|reply| Request::Fields(object, reply)).await
+    }
+
+    /// All that is cached at this moment. It never changes.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn picture(&self) -> Result<Arc<Snapshot>, Stopped> {
+        self.ask_for(Request::Picture).await
+    }
+
+    /// The clusters that are worked on, those that came with an operator included.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn clusters(&self) -> Result<BTreeMap<ClusterName, kube::Client>, Stopped> {
+        self.ask_for(Request::Clusters).await
+    }
+
+    /// Looks something up in the journal, on the thread that writes it: what is looked up should be bounded, since nothing
+    /// is recorded meanwhile.
+    ///
+    /// # Errors
+    /// When the host has stopped, or its journal is too far behind to be asked.
+    pub async fn journal<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Journal) -> T + Send + 'static,
+    ) -> Result<T, Stopped> {
+        let question = |reply: oneshot::Sender<T>| -> Request {
+            Request::Journal(Box::new(move |journal| drop(reply.send(look(journal)))))
+        };
+        self.ask_for(question).await
     }
 
     /// Finishes what is under way and stops.

@@ -1,0 +1,130 @@
+// The console's own script: live parts, the theme, keys. Everything works without it, only less lively.
+const root = document.documentElement;
+const QUIET_MS = 8000; // the server beats every two seconds
+const REFRESH_MS = 1000; // a page is asked for again at most this often
+
+// --- theme -----------------------------------------------------------------------------------------------------------
+const themes = ["auto", "light", "dark"];
+const themeButton = document.querySelector("[data-theme-toggle]");
+function paint(theme) {
+  if (theme === "auto") root.removeAttribute("data-theme");
+  else root.setAttribute("data-theme", theme);
+  if (themeButton) themeButton.textContent = "Theme: " + theme;
+}
+// Kept in a cookie, so that the next page comes in its colours and does not flash.
+let theme = root.dataset.theme || "auto";
+paint(theme);
+themeButton?.addEventListener("click", () => {
+  theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+  document.cookie = "theme=" + theme + "; path=/; max-age=31536000; samesite=strict";
+  paint(theme);
+});
+
+// --- live parts ------------------------------------------------------------------------------------------------------
+const mark = document.querySelector("[data-live-mark]");
+const banner = document.querySelector("[data-stale-banner]");
+let heard = Date.now();
+let version = root.dataset.version || "";
+let pending = false, asked = 0, timer = 0;
+
+function clock(ms) { return new Date(ms).toLocaleTimeString(); }
+function stale(yes, why) {
+  if (yes) {
+    document.body.setAttribute("data-stale", "");
+    banner.textContent = "This page is stale: " + why + " What you see is from " + clock(heard) + ".";
+    banner.hidden = false;
+    mark.dataset.state = "stale"; mark.textContent = "stale";
+  } else {
+    document.body.removeAttribute("data-stale");
+    banner.hidden = true;
+    mark.dataset.state = "live"; mark.textContent = "live";
+  }
+}
+
+function busy() {
+  const focus = document.activeElement;
+  return focus && focus.closest("[data-live]") && focus.matches("input, select, textarea") || document.getSelection()?.toString();
+}
+function path(element) { // finds the same element in a part that was replaced
+  if (!element) return null;
+  if (element.id) return "#" + CSS.escape(element.id);
+  const href = element.getAttribute("href");
+  return href ? element.localName + '[href="' + CSS.escape(href) + '"]' : null;
+}
+function swap(old, fresh) {
+  if (old.outerHTML === fresh.outerHTML) return;
+  const open = [...old.querySelectorAll("details[open][id]")].map((one) => one.id);
+  const inner = old.contains(document.activeElement) ? path(document.activeElement) : null;
+  const scroll = [...old.querySelectorAll(".scroll, .canvas, .diff")].map((one) => [one.scrollLeft, one.scrollTop]);
+  old.replaceWith(fresh);
+  for (const id of open) { const one = fresh.querySelector("#" + CSS.escape(id)); if (one) one.open = true; }
+  fresh.querySelectorAll(".scroll, .canvas, .diff").forEach((one, at) => { if (scroll[at]) [one.scrollLeft, one.scrollTop] = scroll[at]; });
+  if (inner) fresh.querySelector(inner)?.focus({ preventScroll: true });
+}
+async function refresh() {
+  timer = 0;
+  if (busy()) { timer = setTimeout(refresh, REFRESH_MS); return; }
+  pending = true; asked = Date.now();
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of document.querySelectorAll("[data-live]")) {
+      const fresh = page.getElementById(part.id);
+      if (fresh) swap(part, document.importNode(fresh, true));
+    }
+    stale(false);
+  } catch {
+    stale(true, "it could not be loaded again.");
+  }
+  pending = false;
+}
+function soon() {
+  if (timer || pending) return;
+  timer = setTimeout(refresh, Math.max(0, REFRESH_MS - (Date.now() - asked)));
+}
+if (mark && banner && document.querySelector("[data-live]")) {
+  const events = new EventSource("/events");
+  events.addEventListener("pulse", (event) => {
+    heard = Date.now();
+    const pulse = JSON.parse(event.data);
+    if (pulse.stopped) { stale(true, "the kernel has stopped."); return; }
+    if (pulse.version !== version) { version = pulse.version; soon(); } else stale(false);
+  });
+  events.addEventListener("error", () => stale(true, "Switchboard does not answer."));
+  const every = Number(root.dataset.refresh || 0);
+  if (every > 0) setInterval(soon, every * 1000);
+  setInterval(() => { if (Date.now() - heard > QUIET_MS) stale(true, "nothing was heard from Switchboard."); }, 1000);
+}
+
+// --- keys ------------------------------------------------------------------------------------------------------------
+const help = document.getElementById("keys");
+document.querySelector("[data-keys]")?.addEventListener("click", () => help.showModal());
+let chord = "";
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest("input, select, textarea, dialog[open]");
+  if (event.key === "Escape" && typing) { event.target.blur(); return; }
+  if (typing) return;
+  if (event.key === "/") { document.getElementById("search")?.focus(); event.preventDefault(); return; }
+  if (event.key === "?") { help?.showModal(); event.preventDefault(); return; }
+  if (event.key === "t") { themeButton?.click(); return; }
+  if (chord === "g") {
+    document.querySelector('.nav a[data-key="' + CSS.escape(event.key) + '"]')?.click();
+    chord = "";
+    return;
+  }
+  if (event.key === "g") { chord = "g"; setTimeout(() => { chord = ""; }, 1200); return; }
+  if (event.key === "j" || event.key === "k") { // through the rows of what is listed
+    const links = [...document.querySelectorAll(".content td a, .content .line .title a, .content .draw a")];
+    const at = links.indexOf(document.activeElement);
+    links[Math.min(links.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)))]?.focus();
+  }
+});
+
+// --- text to copy ----------------------------------------------------------------------------------------------------
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  try { await navigator.clipboard.writeText(button.dataset.copy); button.textContent = "Copied"; } catch { button.textContent = "Not allowed"; }
+});

@@ -1,0 +1,108 @@
+//! The console's data as JSON, below `/api/v1`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use axum::routing::get;
+
+use crate::load;
+use crate::problem::Problem;
+use crate::server::answer::json;
+use crate::server::routes::Asked;
+use crate::server::{App, events};
+
+type Shared = State<Arc<App>>;
+type Named = Path<(String, String, String, String)>;
+
+/// All of it.
+pub(crate) fn router() -> Router<Arc<App>> {
+    Router::new()
+        .route("/state", get(state))
+        .route("/operators", get(operators))
+        .route("/operators/{name}", get(operator))
+        .route("/decisions", get(decisions))
+        .route("/decisions/{id}", get(decision))
+        .route("/kinds", get(kinds))
+        .route("/objects", get(objects))
+        .route("/objects/{cluster}/{kind}/{namespace}/{name}", get(object))
+        .route("/why/{cluster}/{kind}/{namespace}/{name}", get(why))
+        .route("/plugs", get(plugs))
+        .route("/shards", get(shards))
+        .route("/fleet", get(fleet))
+        .route("/search", get(search))
+        .route("/events", get(events::events))
+}
+
+async fn state(State(app): Shared) -> Response {
+    json(load::overview::load(&app.source).await)
+}
+
+async fn operators(State(app): Shared) -> Response {
+    json(load::overview::load(&app.source).await.map(|view| view.operators))
+}
+
+async fn operator(State(app): Shared, Path(name): Path<String>, Query(asked): Query<Asked>) -> Response {
+    json(load::operator::load(&app.source, &name, asked.unit.as_deref(), asked.page.unwrap_or(1)).await)
+}
+
+async fn decisions(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+    let (operator, unit) = (asked.operator.as_deref(), asked.unit.as_deref());
+    json(load::operator::timeline(&app.source, operator, unit, asked.page.unwrap_or(1)).await)
+}
+
+async fn decision(State(app): Shared, Path(id): Path<String>) -> Response {
+    match id.parse() {
+        Ok(number) => json(load::decision::load(&app.source, number).await),
+        Err(_) => json::<()>(Err(Problem::Unclear(format!("`{id}` is no number of a decision")))),
+    }
+}
+
+async fn kinds(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+    json(load::browse::kinds(&app.source, asked.cluster.as_deref()).await)
+}
+
+async fn objects(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+    let (Some(cluster), Some(kind)) = (&asked.cluster, &asked.kind) else {
+        return json::<()>(Err(Problem::Unclear("name a cluster and a kind: ?cluster=…&kind=…".to_string())));
+    };
+    let (namespace, from) = (asked.namespace.unwrap_or_default(), asked.from.unwrap_or_default());
+    json(load::browse::list(&app.source, cluster, kind, &namespace, &from).await)
+}
+
+async fn object(State(app): Shared, Path((cluster, kind, namespace, name)): Named) -> Response {
+    let found = async {
+        let key = load::object::key(&app.source, &cluster, &kind, &namespace, &name).await?;
+        load::object::load(&app.source, key).await
+    };
+    json(found.await)
+}
+
+async fn why(State(app): Shared, Path((cluster, kind, namespace, name)): Named) -> Response {
+    let found = async {
+        let key = load::object::key(&app.source, &cluster, &kind, &namespace, &name).await?;
+        let live = app.source.get(&key).await?;
+        let report = load::object::report(&app.source, &key, live.as_ref()).await?;
+        let veil = app.source.veil().await?;
+        let report = serde_json::to_value(&report).map_err(|error| Problem::Unclear(error.to_string()))?;
+        Ok::<_, Problem>(veil.value(&report))
+    };
+    json(found.await)
+}
+
+async fn plugs(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+    json(load::board::load(&app.source, asked.page(), asked.near.as_deref(), &asked.filter()).await)
+}
+
+async fn shards(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+    json(load::shards::load(&app.source, asked.page(), &asked.filter(), asked.only_different()))
+}
+
+async fn fleet(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+    json(load::fleet::load(&app.source, asked.page(), &asked.filter()).await)
+}
+
+async fn search(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+    json(load::search::search(&app.source, &asked.q.unwrap_or_default()).await)
+}

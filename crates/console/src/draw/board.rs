@@ -1,0 +1,95 @@
+//! Plugs and sockets: plugs on the left, each beside its socket on the right.
+
+use maud::{Markup, html};
+
+use super::cut;
+use crate::load::board::{Drawn, Group};
+use crate::piece::{class, escaped};
+
+const WIDE: usize = 270;
+const HIGH: usize = 44;
+const GAP: usize = 10;
+const APART: usize = 22;
+const BETWEEN: usize = 190;
+const FITS: usize = 36;
+
+/// The drawing of these groups; what is clicked is asked for at `base`.
+pub fn board(groups: &[Group], base: &str, near: Option<&str>) -> Markup {
+    let mut at = 2;
+    let tops: Vec<usize> = groups
+        .iter()
+        .map(|group| {
+            let top = at;
+            at += group.plugs.len().max(1) * (HIGH + GAP) - GAP + APART;
+            top
+        })
+        .collect();
+    let (wide, high) = (2 * WIDE + BETWEEN + 4, at.saturating_sub(APART) + 2);
+    html! {
+        svg.draw viewBox=(format!("0 0 {wide} {high}")) width=(wide) height=(high) role="group" aria-label="Plugs and sockets" {
+            @for (group, top) in groups.iter().zip(tops) { (of_group(group, top, base, near)) }
+        }
+    }
+}
+
+fn of_group(group: &Group, top: usize, base: &str, near: Option<&str>) -> Markup {
+    let rows = group.plugs.len().max(1);
+    let middle = top + (rows * (HIGH + GAP) - GAP) / 2;
+    let right = WIDE + BETWEEN + 2;
+    html! {
+        g {
+            @if !group.name.is_empty() {
+                @for (at, plug) in group.plugs.iter().enumerate() { (wire(plug, top + at * (HIGH + GAP) + HIGH / 2, right, middle)) }
+            }
+            @for (at, plug) in group.plugs.iter().enumerate() {
+                @let what = if plug.many { format!("socket/{}", group.name) } else { format!("plug/{}", plug.name) };
+                (plate(2, top + at * (HIGH + GAP), 5, &plug.name, &said(&plug.state.to_string(), &plug.message), class(plug.state), &what, base, near))
+            }
+            @if !group.name.is_empty() {
+                @let told = if group.exists { format!("{} · {} of {} coupled", group.state, group.coupled, group.wanted) } else { "missing".to_string() };
+                (plate(right, middle - HIGH / 2, HIGH / 2, &group.name, &told, class(group.state), &format!("socket/{}", group.name), base, near))
+            }
+        }
+    }
+}
+
+fn said(state: &str, message: &str) -> String {
+    if message.is_empty() { state.to_string() } else { format!("{state} · {message}") }
+}
+
+fn wire(plug: &Drawn, y1: usize, right: usize, y2: usize) -> Markup {
+    let (x1, half) = (WIDE + 2, WIDE + 2 + BETWEEN / 2);
+    let line = format!("wire s-{}{}", class(plug.state), if plug.coupled { "" } else { " apart" });
+    html! { path class=(line) d=(format!("M{x1} {y1} C{half} {y1} {half} {y2} {right} {y2}")) {} }
+}
+
+#[expect(clippy::too_many_arguments, reason = "a plate is where it is, what it says and where it leads")]
+fn plate(
+    x: usize,
+    y: usize,
+    round: usize,
+    name: &str,
+    told: &str,
+    state: &str,
+    what: &str,
+    base: &str,
+    near: Option<&str>,
+) -> Markup {
+    let join = if base.contains('?') { '&' } else { '?' };
+    html! {
+        a href=(format!("{base}{join}near={}", escaped(what))) aria-current=[(near == Some(what)).then_some("true")] aria-label=(format!("{what}: {told}")) {
+            title { (name) ": " (told) }
+            rect class=(format!("plate s-{state}")) x=(x) y=(y) width=(WIDE) height=(HIGH) rx=(round) {}
+            text x=(x + 14) y=(y + 19) { (cut(name, FITS)) }
+            text.sub x=(x + 14) y=(y + 35) { (short(told)) }
+        }
+    }
+}
+
+/// Messages are cut at their end: they begin with what they are about.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(FITS + 4) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}

@@ -1,0 +1,73 @@
+//! What an object has to do with: what it follows from on the left, what follows from it on the right.
+
+use maud::{Markup, html};
+use switchboard_kernel::resource::ObjectKey;
+
+use super::cut;
+use crate::load::relations::Relation;
+
+const WIDE: usize = 260;
+const HIGH: usize = 42;
+const GAP: usize = 12;
+const BETWEEN: usize = 120;
+const FITS: usize = 34;
+
+/// The drawing; words alone where there is nothing to draw.
+pub fn relations(key: &ObjectKey, all: &[Relation]) -> Markup {
+    let (left, right): (Vec<&Relation>, Vec<&Relation>) = all.iter().partition(|one| one.before);
+    if all.is_empty() {
+        return html! { p.soft { "Nothing that is known here." } };
+    }
+    let rows = left.len().max(right.len()).max(1);
+    let high = rows * (HIGH + GAP) - GAP + 4;
+    let middle = high / 2;
+    let (own, far) = (WIDE + BETWEEN, 2 * (WIDE + BETWEEN));
+    let wide = far + WIDE + 4;
+    html! {
+        svg.draw viewBox=(format!("0 0 {wide} {high}")) width=(wide) height=(high) role="group" aria-label=(format!("What {key} has to do with")) {
+            @for (at, one) in left.iter().enumerate() {
+                (wire(WIDE + 2, y(at, left.len(), high) + HIGH / 2, own + 2, middle, one.what, true))
+                (plate(2, y(at, left.len(), high), one))
+            }
+            @for (at, one) in right.iter().enumerate() {
+                (wire(own + WIDE + 2, middle, far + 2, y(at, right.len(), high) + HIGH / 2, one.what, false))
+                (plate(far + 2, y(at, right.len(), high), one))
+            }
+            g {
+                rect.plate.own x=(own + 2) y=(middle - HIGH / 2) width=(WIDE) height=(HIGH) rx="8" {}
+                text x=(own + 14) y=(middle - 2) { (cut(&key.name, FITS)) }
+                text.sub x=(own + 14) y=(middle + 14) { (cut(&key.table.resource.to_string(), FITS)) }
+            }
+        }
+    }
+}
+
+/// Rows are centred in the height of the drawing.
+fn y(at: usize, of: usize, high: usize) -> usize {
+    let block = of * (HIGH + GAP) - GAP;
+    high.saturating_sub(block) / 2 + at * (HIGH + GAP)
+}
+
+fn wire(x1: usize, y1: usize, x2: usize, y2: usize, what: &str, left: bool) -> Markup {
+    let half = (x1 + x2) / 2;
+    // The word stands at the end where the wires are apart.
+    let (x, y, anchor) = if left { (x1 + 8, y1 - 5, "start") } else { (x2 - 8, y2 - 5, "end") };
+    html! {
+        path.wire d=(format!("M{x1} {y1} C{half} {y1} {half} {y2} {x2} {y2}")) {}
+        text.edge x=(x) y=(y) text-anchor=(anchor) { (what) }
+    }
+}
+
+fn plate(x: usize, y: usize, one: &Relation) -> Markup {
+    // A unit is `operator namespace/name`, an object `kind/namespace/name`.
+    let between = if one.name.contains(' ') { ' ' } else { '/' };
+    let (kind, name) = one.name.split_once(between).unwrap_or((one.what, &one.name));
+    html! {
+        a href=(one.href) aria-label=(format!("{}: {}", one.what, one.name)) {
+            title { (one.what) ": " (one.name) }
+            rect.plate x=(x) y=(y) width=(WIDE) height=(HIGH) rx="8" {}
+            text x=(x + 12) y=(y + 18) { (cut(name, FITS)) }
+            text.sub x=(x + 12) y=(y + 34) { (cut(kind, FITS)) }
+        }
+    }
+}

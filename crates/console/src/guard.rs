@@ -1,0 +1,129 @@
+//! In front of every page: for whom the request is, and what a browser may do with the answer.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{HeaderMap, Uri};
+
+use crate::problem::Problem;
+use crate::server::App;
+
+/// Nothing from elsewhere, no script and no style but our own files, no frame around us.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const HEADERS: [(HeaderName, HeaderValue); 6] = [
+    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+];
+
+/// The names by which the console may be asked for.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    address: SocketAddr,
+    names: Vec<String>,
+}
+
+impl Hosts {
+    /// Its address, and names that were given.
+    pub fn new(address: SocketAddr, names: Vec<String>) -> Self {
+        Self { address, names: names.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
+    }
+
+    /// Whether a request is for us. A page of another site can have its own name lead to our address, but cannot have the
+    /// browser say another name than that: so names must be known, while addresses lead nowhere else.
+    pub fn know(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        if self.names.contains(&host) {
+            return true;
+        }
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !port.contains(']') => (name, port.parse::<u16>().ok()),
+            _ => (host.as_str(), Some(80)),
+        };
+        if self.names.iter().any(|known| known == name) {
+            return true;
+        }
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let is_address = bare.parse::<std::net::IpAddr>().is_ok_and(|address| {
+            address == self.address.ip()
+                || self.address.ip().is_unspecified()
+                || (address.is_loopback() && self.address.ip().is_loopback())
+        });
+        let is_local = name == "localhost" && (self.address.ip().is_loopback() || self.address.ip().is_unspecified());
+        port == Some(self.address.port()) && (is_address || is_local)
+    }
+
+    /// Whether other machines reach it.
+    pub fn is_open(&self) -> bool {
+        !self.address.ip().is_loopback()
+    }
+}
+
+/// The host a request names: in its target or its header.
+fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
+    uri.authority().map(|authority| authority.as_str()).or_else(|| headers.get(header::HOST)?.to_str().ok())
+}
+
+/// Refuses requests for others, and tells browsers what they may do.
+pub async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let known = host(request.headers(), request.uri()).is_some_and(|host| app.hosts.know(host));
+    let mut response = if known && app.hosts.is_open() {
+        // Tokens cannot be given yet, so nobody can be let in.
+        crate::server::refuse(&Problem::Unknown, request.uri().path(), &app)
+    } else if known {
+        next.run(request).await
+    } else {
+        let problem = Problem::Foreign("this is not a name of the console".to_string());
+        crate::server::refuse(&problem, request.uri().path(), &app)
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, value);
+    }
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn only_known_names_and_own_addresses_are_for_us() {
+        let hosts = Hosts::new("127.0.0.1:7467".parse().unwrap(), vec!["console.example.org".to_string()]);
+        for known in [
+            "127.0.0.1:7467",
+            "localhost:7467",
+            "LOCALHOST:7467",
+            "[::1]:7467",
+            "console.example.org",
+            "console.example.org:443",
+        ] {
+            assert!(hosts.know(known), "{known}");
+        }
+        for foreign in [
+            "evil.example:7467",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost",
+            "10.0.0.1:7467",
+            "",
+            "[::1",
+            "localhost.evil.example:7467",
+        ] {
+            assert!(!hosts.know(foreign), "{foreign}");
+        }
+        let open = Hosts::new("0.0.0.0:80".parse().unwrap(), Vec::new());
+        assert!(open.know("10.1.2.3") && open.know("10.1.2.3:80") && !open.know("evil.example"));
+        assert!(open.is_open() && !hosts.is_open());
+    }
+}

@@ -1,0 +1,28 @@
+//! The web console: what goes on, as pages and as JSON.
+//!
+//! ```text
+//!  kernel handle ─▶ source ─▶ load: what a page shows ─┬─▶ pages ─▶ HTML, drawings
+//!  clusters ──────▶   │                                └─▶ api   ─▶ JSON
+//!                    veil (no secret passes)
+//!  browser ─▶ guard (is it for us?) ─▶ routes
+//! ```
+//!
+//! A page is a pure function of what was loaded for it, and the API gives out the same. The console only reads, and
+//! holds no state: every page is what the kernel and the clusters say at that moment. It asks nothing of any other machine, and loads no script but its own.
+
+mod api;
+mod draw;
+mod frame;
+mod guard;
+mod load;
+mod pages;
+mod piece;
+mod problem;
+mod pulse;
+mod recent;
+mod server;
+mod source;
+mod veil;
+
+pub use server::{BindError, Console, Serving, Settings};
+pub use source::Source;

@@ -1,0 +1,65 @@
+//! One decision: cause, reads, plan, outcome.
+
+use maud::{Markup, html};
+use switchboard_kernel::explain::micros;
+
+use crate::load::decision::{DecisionPage, WriteRow};
+use crate::piece::{ago, count, diff, escaped, object, operator_href, panel, word};
+
+/// A decision.
+pub fn decision(view: &DecisionPage) -> Markup {
+    let unit = format!("{}?unit={}", operator_href(&view.operator), escaped(&view.unit));
+    html! {
+        div.head {
+            div {
+                p.crumbs { a href="/decisions" { "Decisions" } " / " a href=(operator_href(&view.operator)) { (view.operator) } " / " a href=(unit) { (view.unit) } }
+                h1 { "Decision " (view.id) }
+                p.soft { (ago(view.now, view.at)) " · waited " (view.waited_ms) " ms · decided in " (micros(view.decide_us)) @if view.write_us > 0 { " · wrote in " (micros(view.write_us)) } }
+            }
+            (word(view.state))
+        }
+        @if !view.said.is_empty() { p.note.bad[view.state == switchboard_kernel::state::Word::Failing] { (view.said) } }
+        div.aside {
+            (panel("plan", "Plan and outcome", &html! { span.faint { (count(view.writes.len(), "write")) } }, &writes(&view.writes)))
+            div.stack {
+                (panel("causes", "Cause", &html! {}, &html! { div.body { ul.plain { @for cause in &view.causes { li { (cause) } } @if view.causes.is_empty() { li.soft { "Not recorded" } } } } }))
+                (panel("reads", "What was read", &html! {}, &reads(view)))
+                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code { code { "switchboard replay " (view.id) } } } }))
+            }
+        }
+    }
+}
+
+fn writes(writes: &[WriteRow]) -> Markup {
+    html! {
+        div.body {
+            @if writes.is_empty() { p.soft { "Nothing was to be written." } }
+            @for write in writes {
+                section.write aria-label=(write.write) {
+                    header {
+                        strong { (write.verb) } (object(&write.object)) @if !write.part.is_empty() { strong { (write.part) } }
+                        span.soft.wrap-any { @if !write.well { span.tag.hot { "not made" } " " } (write.result) }
+                    }
+                    @if write.diff.is_empty() { p.empty.small { "Changes nothing against what was read." } } @else { (diff(&write.diff)) }
+                    @if write.left_off > 0 { p.empty.small { "and " (count(write.left_off, "line")) " more" } }
+                }
+            }
+        }
+    }
+}
+
+fn reads(view: &DecisionPage) -> Markup {
+    // The objects come first in the words as well; what follows them are lists and questions.
+    let rest = view.reads.get(view.gets.len()..).unwrap_or_default();
+    html! {
+        div.body {
+            ul.plain.small {
+                @for (key, revision) in view.gets.iter().take(view.reads.len()) {
+                    li { (object(key)) " " span.faint { @match revision { Some(revision) => { "at " (revision) }, None => "not there" } } }
+                }
+                @for line in rest { li { (line) } }
+                @if view.reads.is_empty() { li.soft { "Nothing" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The documentation, as it came with this binary.
+
+use maud::{Markup, PreEscaped, html};
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag};
+
+use crate::problem::Problem;
+
+include!(concat!(env!("OUT_DIR"), "/help.rs"));
+
+/// All pages.
+pub fn contents() -> Markup {
+    html! {
+        div.head { div { h1 { "Help" } p.soft { "The documentation of this very version. " kbd { "?" } " shows the keys." } } }
+        section.panel { div.scroll { table {
+            thead { tr { th scope="col" { "Page" } th scope="col" { "About" } } }
+            tbody { @for (name, text) in HELP { tr { td { a href={ "/help/" (name) } { strong { (title(text)) } } } td.reason { (about(text)) } } } }
+        } } }
+    }
+}
+
+/// One page.
+pub fn page(name: &str) -> Result<(String, Markup), Problem> {
+    let found = HELP.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    let (_, text) = found.ok_or_else(|| Problem::Missing(format!("there is no page {name} in the documentation")))?;
+    let markup = html! {
+        p.crumbs { a href="/help" { "Help" } }
+        article.panel { div.prose { (PreEscaped(rendered(text))) } }
+    };
+    Ok((title(text).to_string(), markup))
+}
+
+fn title(text: &str) -> &str {
+    text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Untitled")
+}
+
+/// The first sentence or two behind the title.
+fn about(text: &str) -> String {
+    let lines =
+        text.lines().skip_while(|line| !line.starts_with("# ")).skip(1).skip_while(|line| line.trim().is_empty());
+    let paragraph: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
+    let text = paragraph.join(" ").replace('`', "");
+    match text.char_indices().nth(160) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text,
+    }
+}
+
+/// Our own documents, so their HTML could be trusted; it is shown as text all the same, and links lead within the console.
+fn rendered(text: &str) -> String {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    let events = Parser::new_ext(text, options).map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+            let dest_url = led(link_type, dest_url);
+            Event::Start(Tag::Link { link_type, dest_url, title, id })
+        }
+        // Pictures of the documentation are not part of the binary.
+        Event::Start(Tag::Image { .. }) => Event::Text("[picture: ".into()),
+        Event::End(pulldown_cmark::TagEnd::Image) => Event::Text("]".into()),
+        other => other,
+    });
+    let mut out = String::new();
+    pulldown_cmark::html::push_html(&mut out, events);
+    out
+}
+
+/// `OTHER.md#part` is a page here; what lies outside of the documentation has no page.
+fn led(kind: LinkType, to: CowStr<'_>) -> CowStr<'_> {
+    if matches!(kind, LinkType::Email) || to.starts_with('#') || to.starts_with("https://") || to.starts_with("http://")
+    {
+        return to;
+    }
+    let (path, part) = to.split_once('#').map_or((&*to, ""), |(path, part)| (path, part));
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let part = if part.is_empty() { String::new() } else { format!("#{part}") };
+    match name.strip_suffix(".md").filter(|name| HELP.iter().any(|(known, _)| known == name)) {
+        Some(name) => format!("/help/{name}{part}").into(),
+        None => "/help".into(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Plugs and sockets as a live picture.
+
+use maud::{Markup, html};
+use switchboard_kernel::state::Word;
+
+use crate::draw::board::board;
+use crate::load::board::{MapPage, Near, SOCKETS_A_PAGE};
+use crate::piece::{escaped, pager, panel, word};
+
+/// The map.
+pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
+    let base = if filter.is_empty() { "/map".to_string() } else { format!("/map?q={}", escaped(filter)) };
+    html! {
+        div.head { div { h1 { "Map" } p.soft { "Who is plugged in where. Plugs are on the left, the sockets they want on the right; a broken line is not coupled." } } }
+        @if !view.served {
+            section.panel aria-label="No plugs" { p.empty { "This cluster knows no plugs. Host the operator " code { "plugs" } ", which brings its kinds along; " a href="/help/PLUGS" { "what they are" } "." } }
+        } @else {
+            dl.figures id="figures" data-live {
+                div { dt { "Sockets" } dd { (view.sockets) } }
+                div { dt { "Plugs" } dd { (view.plugs.values().sum::<usize>()) } }
+                @for state in [Word::Ready, Word::Working, Word::Waiting, Word::Blocked, Word::Failing] {
+                    div { dt { (word(state)) } dd { (view.plugs.get(&state.to_string()).copied().unwrap_or_default()) } }
+                }
+            }
+            form.row action="/map" role="search" {
+                label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
+                button type="submit" { "Show" }
+                @if !filter.is_empty() { a.button href="/map" { "All" } }
+            }
+            div class=(if view.near.is_some() { "aside" } else { "stack" }) {
+                (panel("board", "Sockets and their plugs", &html! { span.faint { "worst first" } }, &html! {
+                    @if view.groups.is_empty() { p.empty { "There is none" @if !filter.is_empty() { " with such a name" } "." } }
+                    @else { div.canvas tabindex="0" role="group" aria-label="Map of plugs and sockets" { (board(&view.groups, &base, near)) } }
+                    (pager(&base, view.page, SOCKETS_A_PAGE, view.total))
+                }))
+                @if let Some(near) = &view.near { (from_near(near)) }
+            }
+        }
+    }
+}
+
+fn from_near(near: &Near) -> Markup {
+    panel(
+        "near",
+        &near.name,
+        &word(near.state),
+        &html! {
+            div.body.stack {
+                dl.facts {
+                    dt { "Kind" } dd { (near.kind) }
+                    dt { "Says" } dd { @if near.message.is_empty() { "–" } @else { (near.message) } }
+                    dt { "Object" } dd { a href=(near.href) { "YAML, history, why" } }
+                }
+                div { h3 { "Config" } p.small.faint { "keys only; values are hidden" }
+                    ul.plain { @for key in &near.config { li.mono { (key) } } @if near.config.is_empty() { li.soft { "none" } } } }
+                div { h3 { "Makes" } ul.plain { @for made in &near.resources { li.mono { (made) } } @if near.resources.is_empty() { li.soft { "nothing" } } } }
+                div { h3 { "Events" } ul.plain { @for event in &near.events { li { span.tag.hot[event.r#type == "Warning"] { (event.reason) } " " (event.message) } } @if near.events.is_empty() { li.soft { "none" } } } }
+            }
+        },
+    )
+}

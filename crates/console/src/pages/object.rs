@@ -1,0 +1,81 @@
+//! One object.
+
+use maud::{Markup, html};
+
+use crate::draw::relations::relations;
+use crate::load::object::{Moved, ObjectPage, Owner, Told};
+use crate::piece::{count, escaped, panel, why, yaml};
+
+/// An object.
+pub fn object(view: &ObjectPage) -> Markup {
+    let key = &view.key;
+    let (cluster, kind) = (key.table.cluster.to_string(), key.table.resource.to_string());
+    let place = if key.namespace.is_empty() { "no namespace".to_string() } else { key.namespace.to_string() };
+    html! {
+        div.head {
+            div {
+                p.crumbs {
+                    a href={ "/objects?cluster=" (escaped(&cluster)) } { (cluster) } " / "
+                    a href={ "/objects?cluster=" (escaped(&cluster)) "&kind=" (escaped(&kind)) } { (kind) } " / " (place)
+                }
+                h1 { (key.name) }
+            }
+            span.tag { (key.table.resource.kind) }
+            @if !view.there { span.tag.hot { "not there now" } }
+        }
+        (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } } }, &why(&view.why)))
+        (panel("relations", "What it has to do with", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
+        div.columns {
+            (panel("yaml", "YAML", &html! { span.faint.small { "secrets hidden" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else { p.empty { "It is not there now; what is known of it is its history." } } }))
+            div.stack {
+                (panel("history", "History", &html! { span.faint.small { "decisions that wrote or read it" } }, &history(&view.history, view)))
+                (panel("owners", "Who owns which field", &html! {}, &owners(&view.owners)))
+                (panel("events", "Events", &html! {}, &events(&view.events)))
+            }
+        }
+    }
+}
+
+fn history(history: &[Moved], view: &ObjectPage) -> Markup {
+    html! {
+        @if history.is_empty() { p.empty { "No decision wrote or read it, as far as the journal is looked back." } }
+        ul.line {
+            @for moved in history {
+                li.wrote[moved.wrote] {
+                    span.when { (crate::piece::ago(view.now, moved.brief.at)) br; @if moved.wrote { strong { "written" } } @else { "read" } }
+                    div {
+                        div.title { a href={ "/decisions/" (moved.brief.id) } { "#" (moved.brief.id) } (moved.brief.operator) " " strong { (moved.brief.unit) } }
+                        p.cause { "because " (moved.brief.because) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn owners(owners: &[Owner]) -> Markup {
+    html! {
+        @if owners.is_empty() { p.empty { "Nobody is named as an owner." } }
+        div.body {
+            @for (at, owner) in owners.iter().enumerate() {
+                details id=(format!("owner-{at}")) {
+                    summary {
+                        strong { (owner.manager) } " " span.faint { (owner.operation) @if !owner.subresource.is_empty() { " of " (owner.subresource) } @if !owner.time.is_empty() { ", " (owner.time) } " · " (count(owner.fields.len() + owner.left_off, "field")) }
+                    }
+                    ul.reads { @for field in &owner.fields { li.mono { (field) } } @if owner.left_off > 0 { li { "and " (owner.left_off) " more" } } }
+                }
+            }
+        }
+    }
+}
+
+fn events(events: &[Told]) -> Markup {
+    html! {
+        @if events.is_empty() { p.empty { "None." } }
+        ul.line {
+            @for event in events {
+                li { span.when { (event.time) } div { div.title { span.tag.hot[event.r#type == "Warning"] { (event.reason) } } p.cause { (event.message) } } }
+            }
+        }
+    }
+}

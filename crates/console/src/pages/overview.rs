@@ -1,0 +1,131 @@
+//! Every operator, every cluster, and what is wrong.
+
+use maud::{Markup, html};
+use switchboard_kernel::explain::{bytes, micros, span};
+use switchboard_kernel::state::Word;
+
+use crate::draw::spark::spark;
+use crate::load::overview::{ClusterRow, Overview, SPAN_MS};
+use crate::piece::{ago, count, operator_href, panel, word};
+
+/// The overview.
+pub fn overview(view: &Overview) -> Markup {
+    html! {
+        div.head { div { h1 { "Overview" } } }
+        (figures(view))
+        @if !view.findings.is_empty() { (findings(view)) }
+        (operators(view))
+        (clusters(view))
+    }
+}
+
+fn figures(view: &Overview) -> Markup {
+    let total = |of: fn(&crate::load::overview::OperatorRow) -> u64| view.operators.iter().map(of).sum::<u64>();
+    let worst = view.operators.iter().map(|row| row.state).max().unwrap_or_default();
+    let troubled = view.operators.iter().filter(|row| row.state >= Word::Blocked).count();
+    let objects: usize = view.clusters.iter().map(|cluster| cluster.objects).sum();
+    let cached: u64 = view.clusters.iter().map(|cluster| cluster.bytes).sum();
+    let decided: u32 = view.decisions.iter().map(|(all, _)| all).sum();
+    let minutes = view.decisions.len() as u64 * SPAN_MS / 60_000;
+    html! {
+        dl.figures id="figures" data-live {
+            div { dt { "All in all" } dd { (word(worst)) } dd { small { @if troubled == 0 { "nobody needs you" } @else { (count(troubled, "operator")) " in trouble" } } } }
+            div { dt { "Operators" } dd { (view.operators.len()) } dd { small { (count(view.operators.iter().map(|row| row.units).sum(), "unit")) } } }
+            div { dt { "Runs" } dd { (total(|row| row.runs)) } dd { small { (total(|row| row.failures)) " failed" } } }
+            div { dt { "Writes" } dd { (total(|row| row.writes)) } dd { small { "in " (span(view.now.since(view.began))) } } }
+            div { dt { "Cache" } dd { (bytes(cached)) } dd { small { (count(objects, "object")) } } }
+            div.wide {
+                dt { "Decisions, last " (minutes) " minutes" }
+                dd { (spark(&view.decisions, &format!("{decided} decisions in the last {minutes} minutes"))) }
+            }
+        }
+        @if view.unrecorded > 0 {
+            p.note.bad { (view.unrecorded) " decisions could not be recorded: histories and reasons have a gap." }
+        }
+    }
+}
+
+fn findings(view: &Overview) -> Markup {
+    let body = html! {
+        ul.line {
+            @for finding in &view.findings {
+                li {
+                    span.when { (ago(view.now, finding.at)) }
+                    div {
+                        div.title { span.tag.hot { @if finding.fight { "fight" } @else { "loop" } } a href=(finding.href) { "the object" } }
+                        p.cause { (finding.words) }
+                    }
+                }
+            }
+        }
+    };
+    panel("findings", "Conflicts and loops", &html! { span.faint { (view.findings.len()) } }, &body)
+}
+
+fn operators(view: &Overview) -> Markup {
+    let body = html! {
+        @if view.operators.is_empty() {
+            p.empty { "No operator is hosted. Name some under " code { "operators" } " in switchboard.yaml; " a href="/help/CONFIG" { "how" } "." }
+        } @else {
+            div.scroll {
+                table.stacked {
+                    thead { tr {
+                        th scope="col" { "Operator" } th scope="col" { "State" } th scope="col" { "Reason" } th.num scope="col" { "Units" } th.num scope="col" { "Runs" }
+                        th.num scope="col" { "Failed" } th.num scope="col" { "p50" } th.num scope="col" { "p99" } th.num scope="col" { "Writes" } th.num scope="col" { "Cache" }
+                    } }
+                    tbody {
+                        @for row in &view.operators {
+                            tr {
+                                td { a href=(operator_href(&row.name)) { strong { (row.name) } } @if row.paused { " " span.tag.hot { "paused" } } }
+                                td { (word(row.state)) }
+                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { (row.reason) } }
+                                td.num data-label="Units" { @if row.units_waiting > 0 { span.faint { (row.units_waiting) " of " } } (row.units) }
+                                td.num data-label="Runs" { (row.runs) }
+                                td.num data-label="Failed" { (row.failures) }
+                                td.num data-label="p50" { (micros(row.decide_p50_us)) }
+                                td.num data-label="p99" { (micros(row.decide_p99_us)) }
+                                td.num data-label="Writes" { (row.writes) }
+                                td.num data-label="Cache" { (bytes(row.cache_share_bytes)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    panel("operators", "Operators", &html! { a href="/decisions" { "All decisions" } }, &body)
+}
+
+fn clusters(view: &Overview) -> Markup {
+    let body = html! {
+        div.scroll {
+            table.stacked {
+                thead { tr { th scope="col" { "Cluster" } th scope="col" { "State" } th.num scope="col" { "Kinds" } th.num scope="col" { "Objects" } th.num scope="col" { "Bytes" } th scope="col" { "What is missing" } } }
+                tbody {
+                    @for cluster in &view.clusters {
+                        tr {
+                            td { a href={ "/objects?cluster=" (crate::piece::escaped(&cluster.name)) } { strong { (cluster.name) } } }
+                            td { (word(state(cluster))) }
+                            td.num data-label="Kinds" { (cluster.kinds) }
+                            td.num data-label="Objects" { (cluster.objects) }
+                            td.num data-label="Bytes" { (bytes(cluster.bytes)) }
+                            td.reason {
+                                @if cluster.lost.is_empty() && cluster.pending.is_empty() { span.faint { "–" } }
+                                @for line in cluster.lost.iter().chain(&cluster.pending) { div { (line) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    panel("clusters", "Clusters", &html! {}, &body)
+}
+
+fn state(cluster: &ClusterRow) -> Word {
+    match cluster {
+        ClusterRow { lost, .. } if !lost.is_empty() => Word::Failing,
+        ClusterRow { pending, .. } if !pending.is_empty() => Word::Working,
+        _ => Word::Ready,
+    }
+}

@@ -1,0 +1,65 @@
+//! Integrations by environment and shard.
+
+use maud::{Markup, html};
+
+use crate::load::shards::{Cell, PAGE, ShardsPage};
+use crate::piece::{count, escaped, pager, panel};
+
+/// The matrix.
+pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
+    let base = format!("/shards?q={}{}", escaped(filter), if view.only_different { "&different=1" } else { "" });
+    html! {
+        div.head { div { h1 { "Shards" } p.soft { "Integrations by environment: what runs where, in which image, and which shards have something of their own." } } }
+        @if !view.hosted {
+            section.panel aria-label="No integrations" { p.empty { "No integrations are managed here. Name a source under " code { "integrations" } " in switchboard.yaml; " a href="/help/INTEGRATIONS" { "how" } "." } }
+        } @else {
+            form.row action="/shards" role="search" {
+                label { "Integrations that hold" input name="q" value=(filter) placeholder="terraform" autocomplete="off"; }
+                label { "Shards" select name="different" { option value="" { "all" } option value="1" selected[view.only_different] { "with overrides" } } }
+                button type="submit" { "Show" }
+                span.faint { (view.different) " with something of their own · bundle " code { (format!("{:.12}", view.bundle)) } }
+            }
+            @for problem in view.problems.iter().take(5) { p.note.bad { (problem) } }
+            (panel("matrix", &count(view.total, "integration"), &html! {}, &matrix(view)))
+            (pager(&base, view.page, PAGE, view.total))
+        }
+    }
+}
+
+fn matrix(view: &ShardsPage) -> Markup {
+    html! {
+        @if view.integrations.is_empty() { p.empty { "There is none." } } @else {
+            div.scroll tabindex="0" role="group" aria-label="Matrix of shards" {
+                table.matrix {
+                    thead { tr { th scope="col" { "Integration" } @for environment in &view.environments { th scope="col" { (environment) } } } }
+                    tbody { @for one in &view.integrations { tr { th scope="row" { (one.name) } @for cell in &one.cells { td { (of_cell(cell)) } } } } }
+                }
+            }
+        }
+    }
+}
+
+fn of_cell(cell: &Cell) -> Markup {
+    html! {
+        div.cell {
+            @if cell.shards.is_empty() { span.faint { "–" } }
+            @for shard in &cell.shards {
+                div.shard {
+                    a href=(shard.href) { @if shard.name.is_empty() { (shard.cluster) } @else { (shard.name) } }
+                    span.image title=(shard.image) { (tail(&shard.image)) }
+                    @if !shard.differs.is_empty() { span.differs { @for one in &shard.differs { span.tag.hot { (one) } " " } } }
+                }
+            }
+            @if cell.left_off > 0 { span.faint { "and " (cell.left_off) " more" } }
+        }
+    }
+}
+
+/// The end of an image's name, which tells images apart, with as much of a digest as people compare.
+fn tail(image: &str) -> String {
+    let name = image.rsplit('/').next().unwrap_or(image);
+    match name.split_once("@sha256:") {
+        Some((name, digest)) => format!("{name}@{digest:.12}"),
+        None => name.to_string(),
+    }
+}

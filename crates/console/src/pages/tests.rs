@@ -1,0 +1,263 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use serde_json::json;
+use switchboard_kernel::decision::DecisionId;
+use switchboard_kernel::moment::Moment;
+use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
+use switchboard_kernel::state::Word;
+
+use crate::frame::{self, Frame};
+use crate::load::browse::{KindRow, Kinds, Listing, ObjectRow};
+use crate::load::decision::{DecisionPage, WriteRow};
+use crate::load::object::{Moved, ObjectPage, Owner, Told};
+use crate::load::operator::{OperatorPage, Timeline, UnitRow};
+use crate::load::overview::{ClusterRow, FindingRow, OperatorRow, Overview};
+use crate::load::relations::Relation;
+use crate::load::search::{Found, Hit};
+use crate::problem::Problem;
+use crate::recent::{Brief, Came};
+
+/// A name that would be a script if anybody forgot to escape it, as text, as attribute and as part of an address.
+const HOSTILE: &str = "\"><script>alert('x')</script><a href='javascript:x'>&";
+
+fn key() -> ObjectKey {
+    let resource = Arc::new(Resource::namespaced("", "v1", "ConfigMap", "configmaps"));
+    let table = TableKey { cluster: ClusterName::new(HOSTILE), resource };
+    ObjectKey { table, namespace: HOSTILE.into(), name: HOSTILE.into() }
+}
+
+fn brief() -> Brief {
+    Brief {
+        id: DecisionId(7),
+        operator: HOSTILE.into(),
+        unit: HOSTILE.into(),
+        at: Moment(1000),
+        because: HOSTILE.into(),
+        decide_us: 10,
+        write_us: 20,
+        written: 1,
+        undone: 0,
+        outcome: Came::Wrote,
+        said: HOSTILE.into(),
+        wrote: vec![key()],
+        read: vec![key()],
+        missed: vec![key()],
+    }
+}
+
+fn row() -> OperatorRow {
+    OperatorRow {
+        name: HOSTILE.into(),
+        state: Word::Failing,
+        reason: HOSTILE.into(),
+        units: 3,
+        units_waiting: 2,
+        ..OperatorRow::default()
+    }
+}
+
+fn view_of_object() -> ObjectPage {
+    ObjectPage {
+        key: key(),
+        now: Moment(2000),
+        version: "v".into(),
+        there: true,
+        yaml: format!("a: {HOSTILE}\n{HOSTILE}: b\n- {HOSTILE}\n"),
+        owners: vec![Owner {
+            manager: HOSTILE.into(),
+            operation: "Apply".into(),
+            time: HOSTILE.into(),
+            subresource: HOSTILE.into(),
+            fields: vec![HOSTILE.into()],
+            left_off: 1,
+        }],
+        history: vec![Moved { wrote: true, brief: brief() }],
+        relations: vec![
+            Relation {
+                what: "owner",
+                before: true,
+                name: format!("pods/{HOSTILE}"),
+                href: crate::piece::object_href(&key()),
+            },
+            Relation { what: "owns", before: false, name: HOSTILE.into(), href: "/x".into() },
+        ],
+        why: format!("{HOSTILE}\n  because  {HOSTILE}\n{HOSTILE}\n"),
+        events: vec![Told {
+            time: HOSTILE.into(),
+            r#type: "Warning".into(),
+            reason: HOSTILE.into(),
+            message: HOSTILE.into(),
+        }],
+    }
+}
+
+fn all() -> Vec<(&'static str, String)> {
+    let overview = Overview {
+        now: Moment(2000),
+        operators: vec![row()],
+        clusters: vec![ClusterRow { name: HOSTILE.into(), lost: vec![HOSTILE.into()], ..ClusterRow::default() }],
+        findings: vec![FindingRow {
+            fight: true,
+            words: HOSTILE.into(),
+            href: crate::piece::object_href(&key()),
+            at: Moment(1),
+        }],
+        decisions: vec![(3, 1); 60],
+        unrecorded: 1,
+        ..Overview::default()
+    };
+    let timeline = Timeline { briefs: vec![brief()], page: 2, total: 200 };
+    let operator = OperatorPage {
+        now: Moment(2000),
+        version: "v".into(),
+        row: row(),
+        waiting: vec![UnitRow {
+            unit: HOSTILE.into(),
+            state: Word::Blocked,
+            reason: HOSTILE.into(),
+            holds: HOSTILE.into(),
+            since: Moment(1),
+            help: HOSTILE.into(),
+        }],
+        reads: vec![HOSTILE.into()],
+        timeline: timeline.clone(),
+    };
+    let lines = switchboard_kernel::diff::diff(Some(&json!({"a": HOSTILE})), Some(&json!({"b": HOSTILE})));
+    let decision = DecisionPage {
+        id: DecisionId(7),
+        operator: HOSTILE.into(),
+        unit: HOSTILE.into(),
+        now: Moment(2000),
+        at: Moment(1000),
+        waited_ms: 1,
+        decide_us: 2,
+        write_us: 3,
+        causes: vec![HOSTILE.into()],
+        gets: vec![(key(), None)],
+        reads: vec![HOSTILE.into(), HOSTILE.into()],
+        state: Word::Failing,
+        said: HOSTILE.into(),
+        writes: vec![WriteRow {
+            write: HOSTILE.into(),
+            verb: "apply",
+            part: HOSTILE.into(),
+            object: key(),
+            result: HOSTILE.into(),
+            well: false,
+            diff: lines,
+            left_off: 2,
+        }],
+    };
+    let kinds = Kinds {
+        clusters: vec![HOSTILE.into()],
+        cluster: HOSTILE.into(),
+        kinds: vec![KindRow { name: HOSTILE.into(), kind: HOSTILE.into(), namespaced: true, cached: Some(1) }],
+    };
+    let listing = Listing {
+        cluster: HOSTILE.into(),
+        kind: HOSTILE.into(),
+        namespace: HOSTILE.into(),
+        columns: vec![HOSTILE.into()],
+        rows: vec![ObjectRow {
+            namespace: HOSTILE.into(),
+            name: HOSTILE.into(),
+            href: crate::piece::object_href(&key()),
+            cells: vec![HOSTILE.into()],
+        }],
+        next: HOSTILE.into(),
+        remaining: 5,
+    };
+    let found = Found {
+        text: HOSTILE.into(),
+        hits: vec![Hit {
+            what: HOSTILE.into(),
+            name: HOSTILE.into(),
+            cluster: HOSTILE.into(),
+            href: crate::piece::object_href(&key()),
+        }],
+        more: true,
+    };
+    let none = maud::html! {};
+    let pages = [
+        ("overview", super::overview::overview(&overview)),
+        ("operator", super::operator::operator(&operator, Some(HOSTILE), &none)),
+        ("decisions", super::operator::decisions(&timeline, Moment(2000))),
+        ("decision", super::decision::decision(&decision)),
+        ("object", super::object::object(&view_of_object())),
+        ("kinds", super::browse::kinds(&kinds)),
+        ("listing", super::browse::listing(&listing)),
+        ("search", super::search::search(&found)),
+        ("trouble", super::trouble::trouble(&Problem::Missing(HOSTILE.into()))),
+    ];
+    let frame = Frame {
+        title: HOSTILE.into(),
+        search: HOSTILE.into(),
+        user: Some(HOSTILE.into()),
+        seal: Some(HOSTILE.into()),
+        said: Some((false, HOSTILE.into())),
+        ..Frame::default()
+    };
+    pages.into_iter().map(|(name, content)| (name, frame::page(&frame, &content).0)).collect()
+}
+
+#[test]
+fn hostile_names_are_text_on_every_page() {
+    for (name, page) in all() {
+        assert!(page.contains("&lt;script&gt;"), "{name}: the name is shown");
+        let scripts = page.matches("<script").count();
+        assert_eq!(scripts, 1, "{name}: only our own script is there");
+        assert!(!page.contains("href=\"javascript"), "{name}");
+        for address in page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap_or_default()) {
+            assert!(!address.contains(['<', '>', '\'', ' ']), "{name}: {address}");
+        }
+    }
+}
+
+#[test]
+fn no_page_has_a_script_or_a_style_of_its_own() {
+    for (name, page) in all() {
+        for inline in [" style=", "<style", " onclick=", " onload=", " onerror=", "javascript:void"] {
+            assert!(!page.contains(inline), "{name} has {inline}");
+        }
+        for address in page.split("src=\"").skip(1) {
+            assert!(address.starts_with("/assets/"), "{name} loads {:.40}", address);
+        }
+    }
+}
+
+#[test]
+fn every_page_names_itself_and_its_parts() {
+    for (name, page) in all() {
+        assert_eq!(page.matches("<h1").count(), 1, "{name} has one title");
+        assert!(page.contains("lang=\"en\"") && page.contains("Skip to content"), "{name}");
+        for part in page.split("<section").skip(1) {
+            let head = part.split('>').next().unwrap_or_default();
+            assert!(head.contains("aria-label"), "{name}: a section without a name: {head}");
+        }
+    }
+}
+
+#[test]
+fn a_state_is_a_word_and_a_shape() {
+    for word in [Word::Ready, Word::Working, Word::Waiting, Word::Blocked, Word::Failing] {
+        let shown = crate::piece::word(word).0;
+        assert!(shown.contains(&word.to_string()) && shown.contains("<svg"), "{shown}");
+    }
+}
+
+#[test]
+fn every_document_is_a_page_of_help_and_its_links_lead_somewhere() {
+    let contents = super::help::contents().0;
+    let names: Vec<&str> =
+        contents.split("href=\"/help/").skip(1).map(|rest| rest.split('"').next().unwrap_or_default()).collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let (title, page) = super::help::page(name).unwrap();
+        assert!(!title.is_empty());
+        assert!(!page.0.contains(".md\"") && !page.0.contains("<img"), "{name}");
+    }
+    assert!(super::help::page("NO_SUCH").is_err());
+}

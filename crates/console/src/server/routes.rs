@@ -1,0 +1,208 @@
+//! Which path leads to which page.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, Uri};
+use maud::html;
+use serde::Deserialize;
+
+use super::answer::{file, page, theme};
+use super::{App, events};
+use crate::frame::Frame;
+use crate::problem::Problem;
+use crate::{api, guard, load, pages};
+
+type Shared = State<Arc<App>>;
+
+/// What may stand behind a `?`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    pub page: Option<usize>,
+    pub unit: Option<String>,
+    pub cluster: Option<String>,
+    pub kind: Option<String>,
+    pub namespace: Option<String>,
+    pub from: Option<String>,
+    pub q: Option<String>,
+    pub operator: Option<String>,
+    pub near: Option<String>,
+    pub different: Option<String>,
+}
+
+impl Asked {
+    pub(crate) fn filter(&self) -> String {
+        self.q.clone().unwrap_or_default().trim().to_string()
+    }
+
+    pub(crate) fn page(&self) -> usize {
+        self.page.unwrap_or(1)
+    }
+
+    pub(crate) fn only_different(&self) -> bool {
+        self.different.as_deref().is_some_and(|given| !given.is_empty())
+    }
+}
+
+/// All of the console.
+pub(super) fn router(app: Arc<App>) -> Router {
+    let admit = from_fn_with_state(app.clone(), guard::admit);
+    Router::new()
+        .route("/", get(overview))
+        .route("/operators/{name}", get(operator))
+        .route("/decisions", get(decisions))
+        .route("/decisions/{id}", get(decision))
+        .route("/objects", get(objects))
+        .route("/objects/{cluster}/{kind}/{namespace}/{name}", get(object))
+        .route("/map", get(map))
+        .route("/shards", get(shards))
+        .route("/fleet", get(fleet))
+        .route("/search", get(search))
+        .route("/help", get(help))
+        .route("/help/{name}", get(help_page))
+        .route("/events", get(events::events))
+        .route("/assets/{name}", get(asset))
+        .nest("/api/v1", api::router())
+        .fallback(nothing)
+        .layer(admit)
+        .with_state(app)
+}
+
+fn frame(headers: &HeaderMap, place: &'static str, title: impl Into<String>, version: &str) -> Frame {
+    Frame { title: title.into(), place, theme: theme(headers), version: version.to_string(), ..Frame::default() }
+}
+
+async fn overview(State(app): Shared, headers: HeaderMap) -> Response {
+    let view = load::overview::load(&app.source).await;
+    let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
+    page(frame(&headers, "Overview", "Overview", &version), view.map(|view| pages::overview::overview(&view)))
+}
+
+async fn operator(
+    State(app): Shared,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Response {
+    let unit = asked.unit.as_deref();
+    let view = load::operator::load(&app.source, &name, unit, asked.page.unwrap_or(1)).await;
+    let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
+    let content = view.map(|view| pages::operator::operator(&view, unit, &html! {}));
+    page(frame(&headers, "Overview", name, &version), content)
+}
+
+async fn decisions(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+    let content = async {
+        let state = app.source.state().await?;
+        let timeline = load::operator::timeline(
+            &app.source,
+            asked.operator.as_deref(),
+            asked.unit.as_deref(),
+            asked.page.unwrap_or(1),
+        )
+        .await?;
+        Ok::<_, Problem>((pages::operator::decisions(&timeline, state.now), crate::pulse::version(&state)))
+    };
+    let content = content.await;
+    let version = content.as_ref().map(|(_, version)| version.clone()).unwrap_or_default();
+    page(frame(&headers, "Decisions", "Decisions", &version), content.map(|(content, _)| content))
+}
+
+async fn decision(State(app): Shared, headers: HeaderMap, Path(id): Path<String>) -> Response {
+    let content = match id.parse() {
+        Ok(number) => load::decision::load(&app.source, number).await.map(|view| pages::decision::decision(&view)),
+        Err(_) => Err(Problem::Unclear(format!("`{id}` is no number of a decision"))),
+    };
+    page(frame(&headers, "Decisions", format!("Decision {id}"), ""), content)
+}
+
+async fn objects(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+    let text = |given: &Option<String>| given.clone().unwrap_or_default().trim().to_string();
+    let content = match (text(&asked.cluster), text(&asked.kind)) {
+        (cluster, kind) if !kind.is_empty() && !cluster.is_empty() => {
+            let (namespace, from) = (text(&asked.namespace), text(&asked.from));
+            let listing = load::browse::list(&app.source, &cluster, &kind, &namespace, &from).await;
+            listing.map(|view| pages::browse::listing(&view))
+        }
+        (cluster, _) => {
+            let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
+            load::browse::kinds(&app.source, cluster.as_deref()).await.map(|view| pages::browse::kinds(&view))
+        }
+    };
+    let title = asked.kind.unwrap_or_else(|| "Objects".to_string());
+    let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
+    page(frame(&headers, "Objects", title, &version), content)
+}
+
+async fn object(
+    State(app): Shared,
+    headers: HeaderMap,
+    Path((cluster, kind, namespace, name)): Path<(String, String, String, String)>,
+) -> Response {
+    let content = async {
+        let key = load::object::key(&app.source, &cluster, &kind, &namespace, &name).await?;
+        load::object::load(&app.source, key).await
+    };
+    let view = content.await;
+    let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
+    page(frame(&headers, "Objects", name, &version), view.map(|view| pages::object::object(&view)))
+}
+
+async fn map(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+    let (filter, near) = (asked.filter(), asked.near.as_deref());
+    let view = load::board::load(&app.source, asked.page(), near, &filter).await;
+    let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
+    page(frame(&headers, "Map", "Map", &version), view.map(|view| pages::map::map(&view, &filter, near)))
+}
+
+async fn shards(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+    let filter = asked.filter();
+    let view = load::shards::load(&app.source, asked.page(), &filter, asked.only_different());
+    let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
+    page(frame(&headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
+}
+
+async fn fleet(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+    let filter = asked.filter();
+    let view = load::fleet::load(&app.source, asked.page(), &filter).await;
+    let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
+    // Applications may change without an operator here that looks at them.
+    let frame = Frame { refresh_s: Some(5), ..frame(&headers, "Fleet", "Fleet", &version) };
+    page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &|_| html! {})))
+}
+
+async fn search(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+    let text = asked.q.unwrap_or_default();
+    let content = load::search::search(&app.source, &text).await.map(|found| pages::search::search(&found));
+    let frame = Frame { search: text, ..frame(&headers, "", "Search", "") };
+    page(frame, content)
+}
+
+async fn help(headers: HeaderMap) -> Response {
+    page(frame(&headers, "Help", "Help", ""), Ok(pages::help::contents()))
+}
+
+async fn help_page(headers: HeaderMap, Path(name): Path<String>) -> Response {
+    match pages::help::page(&name) {
+        Ok((title, content)) => page(frame(&headers, "Help", title, ""), Ok(content)),
+        Err(problem) => page(frame(&headers, "Help", "Help", ""), Err(problem)),
+    }
+}
+
+async fn asset(headers: HeaderMap, Path(name): Path<String>) -> Response {
+    match name.as_str() {
+        "console.css" => file("text/css; charset=utf-8", include_str!("../../assets/console.css"), &headers),
+        "console.js" => file("text/javascript; charset=utf-8", include_str!("../../assets/console.js"), &headers),
+        "icon.svg" => file("image/svg+xml", include_str!("../../assets/icon.svg"), &headers),
+        _ => super::answer::trouble(&Problem::Missing(format!("there is no file {name}"))),
+    }
+}
+
+async fn nothing(State(app): Shared, uri: Uri) -> Response {
+    super::refuse(&Problem::Missing(format!("there is nothing at {}", uri.path())), uri.path(), &app)
+}

@@ -1,0 +1,58 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::*;
+
+const CANARY: &str = "canary-9f3b17";
+
+#[test]
+fn a_planted_secret_is_hidden_wherever_it_stands() {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "Y2FuYXJ5LTlmM2IxNw=="}});
+    let veil = Veil::knowing([&secret]);
+    let texts = [
+        format!("postgres://shop:{CANARY}@db/orders"),
+        format!("https://{CANARY}@git.example.com/x.git"),
+        format!("password={CANARY}"),
+        format!("DB_PASSWORD: \"{CANARY}\""),
+        format!("Authorization: Bearer {CANARY}00"),
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{CANARY}\n-----END RSA PRIVATE KEY-----"),
+        format!("it says {CANARY} somewhere"),
+    ];
+    for text in &texts {
+        assert!(!veil.text(text).contains(CANARY), "{text}");
+    }
+    for text in &texts[..6] {
+        assert!(!Veil::default().text(text).contains(CANARY), "nobody said that it is one: {text}");
+    }
+    let object = json!({
+        "kind": "Deployment",
+        "metadata": {"annotations": {LAST_APPLIED: format!("{{\"env\":\"{CANARY}\"}}")}},
+        "spec": {"env": [{"name": "API_TOKEN", "value": CANARY}, {"name": "PLAIN", "value": "shown"}],
+            "password": CANARY, "adminPassword": CANARY, "client_secret": CANARY, "args": [format!("--token={CANARY}")]},
+    });
+    let shown = Veil::default().value(&object).to_string();
+    assert!(!shown.contains(CANARY), "{shown}");
+    assert!(shown.contains("shown"), "{shown}");
+}
+
+#[test]
+fn values_of_secrets_and_of_configs_of_plugs_are_hidden_and_their_keys_are_not() {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"user": CANARY}, "stringData": {"b": CANARY}});
+    let plug = json!({"kind": "Plug", "spec": {"socket": {"name": "db"}, "config": {"database": CANARY}}, "status": {"coupledResult": {"plug": {"url": CANARY}}}});
+    for (object, key) in [(secret, "user"), (plug, "database")] {
+        let shown = Veil::default().value(&object).to_string();
+        assert!(!shown.contains(CANARY) && shown.contains(key), "{shown}");
+    }
+}
+
+#[test]
+fn what_is_no_secret_is_left_as_it_is() {
+    let object = json!({"kind": "Deployment", "spec": {"secretName": "web", "secretKeyRef": {"name": "a", "key": "token"},
+        "image": "registry.example.com/web:1.4", "url": "https://example.com/a?b=c", "automountServiceAccountToken": true}});
+    assert_eq!(Veil::default().value(&object), object);
+    assert_eq!(
+        Veil::default().text("configmaps/shop/web changed (revision 12)"),
+        "configmaps/shop/web changed (revision 12)"
+    );
+}

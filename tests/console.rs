@@ -1,0 +1,189 @@
+//! The console in a real Chromium: every page whole, accessible and quiet, live, by mouse and by keys, on a phone.
+//!
+//! `UPDATE=1` keeps the pictures of the pages in docs/images; otherwise they are made and thrown away.
+#![allow(clippy::unwrap_used)]
+
+#[path = "console/browser.rs"]
+mod browser;
+#[path = "console/town.rs"]
+mod town;
+
+use std::path::{Path, PathBuf};
+
+use browser::{Browser, ENTER, ESCAPE, TAB};
+use serde_json::{Value, json};
+use town::{CANARY, Town, guest};
+
+/// Name of the picture, path, and what is there when it is whole.
+const PAGES: [(&str, &str, &str); 11] = [
+    ("overview", "/", "greeter"),
+    ("operator", "/operators/plugs", "Decisions"),
+    ("decisions", "/decisions", "because"),
+    ("object", "/objects/default/plugs.integration.rock8s.com/shop/web", "Why it is so"),
+    ("map", "/map?near=plug%2Fshop%2Fweb", "data/postgres"),
+    ("shards", "/shards", "integration"),
+    ("fleet", "/fleet", "argocd-a"),
+    ("objects", "/objects?cluster=default&kind=configmaps", "greeting"),
+    ("search", "/search?q=web", "result"),
+    ("help", "/help", "Help"),
+    ("help-page", "/help/PLUGS", "Plug"),
+];
+
+fn axe() -> String {
+    let bin = switchboard_suite::tool::programs();
+    std::fs::read_to_string(bin.join("axe.min.js")).expect("axe-core is there: real/build fetches it")
+}
+
+fn images() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder =
+        if std::env::var_os("UPDATE").is_some() { root.join("docs/images") } else { root.join("target/console") };
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// What is not accessible on the page that is open, in words.
+async fn barriers(browser: &Browser, axe: &str) -> Vec<String> {
+    browser.script(axe).await;
+    let run = "const done = arguments[arguments.length - 1]; axe.run(document, {resultTypes: ['violations']}).then((found) => done(found.violations), (error) => done([{id: String(error), nodes: []}]));";
+    let found = browser.script_later(run).await;
+    let one = |violation: &Value| {
+        let nodes = violation["nodes"].as_array().into_iter().flatten().take(3);
+        let nodes: Vec<String> = nodes.map(|node| format!("{} ({})", node["html"], node["failureSummary"])).collect();
+        format!("{}: {}", violation["id"], nodes.join("; "))
+    };
+    found.as_array().into_iter().flatten().map(one).collect()
+}
+
+/// Waits until what the examples need has been decided.
+async fn settled(browser: &Browser, town: &Town) {
+    browser.go(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
+    browser.until_shows("#why", "greeter default/ada").await;
+    browser.go(&format!("{}/map", town.url)).await;
+    browser.until_shows("#board", "1 of 2 coupled").await;
+    browser.go(&format!("{}/shards", town.url)).await;
+    browser
+        .until("the matrix", "return document.querySelectorAll('.shard').length > 0 || (location.reload(), false)")
+        .await;
+}
+
+#[tokio::test]
+async fn every_page_is_whole_accessible_quiet_and_without_secrets_in_both_themes() {
+    let (town, browser, axe, images) = (Town::build().await, Browser::open().await, axe(), images());
+    settled(&browser, &town).await;
+    browser.complaints().await;
+    for theme in ["light", "dark"] {
+        browser.prefers(theme).await;
+        browser.size(1440, 960, false).await;
+        for (name, path, whole) in PAGES {
+            browser.go(&format!("{}{path}", town.url)).await;
+            browser.until_shows("main", whole).await;
+            std::fs::write(images.join(format!("console-{name}-{theme}.png")), browser.picture().await).unwrap();
+            let found = barriers(&browser, &axe).await;
+            assert!(found.is_empty(), "{name}, {theme}: {}", found.join("\n"));
+            let said = browser.complaints().await;
+            assert!(said.is_empty(), "{name}, {theme}: {said:?}");
+            let source = browser.script("return document.documentElement.outerHTML").await.to_string();
+            assert!(!source.contains(CANARY), "{name} shows a secret");
+        }
+    }
+    browser.prefers("light").await;
+    browser.size(390, 844, true).await;
+    for (name, path, whole) in PAGES {
+        browser.go(&format!("{}{path}", town.url)).await;
+        browser.until_shows("main", whole).await;
+        let wide = browser.script("return document.scrollingElement.scrollWidth").await;
+        if name == "overview" || name == "object" {
+            std::fs::write(images.join(format!("console-{name}-phone.png")), browser.picture().await).unwrap();
+        }
+        assert!(wide.as_u64().unwrap() <= 390, "{name} is {wide} wide on a phone");
+        let found = barriers(&browser, &axe).await;
+        assert!(found.is_empty(), "{name} on a phone: {}", found.join("\n"));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_finds_the_cause_by_mouse() {
+    let (town, browser) = (Town::build().await, Browser::open().await);
+    settled(&browser, &town).await;
+    browser.go(&town.url).await;
+    browser.click("#operators a[href='/operators/greeter']").await;
+    browser.until_shows("h1", "greeter").await;
+    browser.click("#timeline .title a[href^='/decisions/']").await;
+    browser.until_shows("h1", "Decision").await;
+    browser.until_shows(".crumbs", "default/ada").await;
+    browser.go(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
+    browser.click("#history li.wrote a[href^='/decisions/']").await;
+    browser.until_shows(".write .add", "Good day, Ada!").await;
+    browser.click(".write header a").await;
+    browser.until_shows("#why", "was last written by greeter default/ada").await;
+    browser.click("#relations a[aria-label='decided from: configmaps/default/greeting']").await;
+    browser.until_shows("h1", "greeting").await;
+    browser.go(&format!("{}/map", town.url)).await;
+    browser.click(".draw a[aria-label^='plug/shop/web']").await;
+    browser.until_shows("#near", "database").await;
+    assert!(!browser.text("#near").await.contains("orders"), "values of a config are hidden");
+    browser.click("#near a").await;
+    browser.until_shows("#relations", "postgres").await;
+    assert_eq!(browser.complaints().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn everything_is_reached_by_keys() {
+    let (town, browser) = (Town::build().await, Browser::open().await);
+    settled(&browser, &town).await;
+    browser.go(&town.url).await;
+    browser.keys(TAB).await;
+    assert_eq!(browser.script("return document.activeElement.textContent").await, "Skip to content");
+    browser.keys(ENTER).await;
+    browser.until("the content has the focus", "return document.activeElement.id === 'content'").await;
+    browser.keys("/").await;
+    browser.until("the search has the focus", "return document.activeElement.id === 'search'").await;
+    browser.keys("ada-greeting").await;
+    browser.keys(ENTER).await;
+    browser.until_shows("#found", "default/ada-greeting").await;
+    browser.keys("j").await;
+    browser.keys(ENTER).await;
+    browser.until_shows("h1", "ada-greeting").await;
+    browser.keys("?").await;
+    browser.until("help is open", "return document.getElementById('keys').open").await;
+    browser.keys(ESCAPE).await;
+    browser.until("help is closed", "return !document.getElementById('keys').open").await;
+    browser.keys("gm").await;
+    browser.until_shows("h1", "Map").await;
+    browser.prefers("light").await;
+    browser.keys("tt").await;
+    browser.until("it is dark", "return document.documentElement.dataset.theme === 'dark'").await;
+    browser.keys("go").await;
+    browser.until_shows("h1", "Overview").await;
+    assert_eq!(browser.script("return document.documentElement.dataset.theme").await, "dark", "it is kept");
+    assert_eq!(browser.complaints().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_page_follows_what_happens_and_says_when_it_cannot() {
+    let (mut town, browser) = (Town::build().await, Browser::open().await);
+    settled(&browser, &town).await;
+    browser.go(&format!("{}/operators/greeter", town.url)).await;
+    browser.until_shows("[data-live-mark]", "live").await;
+    browser.script("window.unchanged = true").await;
+    town.put("/api/v1/namespaces/default/configmaps", guest("grace", "Grace")).await;
+    browser.until_shows("#timeline", "default/grace").await;
+    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
+    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    town.kill();
+    browser.until_shows("[data-stale-banner]", "This page is stale").await;
+    browser.until_shows("[data-live-mark]", "stale").await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_on_a_page_with_a_hint() {
+    let (town, browser) = (Town::build().await, Browser::open().await);
+    for path in ["/operators/nobody", "/nowhere", "/decisions/123456789", "/objects/default/nonsenses/-/x"] {
+        browser.go(&format!("{}{path}", town.url)).await;
+        browser.until_shows("main", "hint: ").await;
+        browser.until_shows("nav", "Overview").await;
+    }
+    browser.go(&format!("{}/search?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E", town.url)).await;
+    browser.until_shows("main", "<script>alert(1)</script>").await;
+}

@@ -1,0 +1,201 @@
+//! A real Chromium, driven by its own driver over the WebDriver protocol.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine as _;
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+/// How long something may take to be so in the browser.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(50);
+/// The name of an element in an answer, by the protocol.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// Enter, as the protocol types it.
+pub const ENTER: &str = "\u{E007}";
+/// Tab.
+pub const TAB: &str = "\u{E004}";
+/// Escape.
+pub const ESCAPE: &str = "\u{E00C}";
+
+/// One window, closed when dropped.
+pub struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+}
+
+impl Browser {
+    /// Opens one.
+    pub async fn open() -> Self {
+        let program = std::env::var("SWITCHBOARD_CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_string());
+        let mut driver = Command::new(program)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("chromedriver is there: real/build installs it");
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let port =
+            lines.find_map(|line| line.rsplit_once("successfully on port ")?.1.trim_end_matches('.').parse().ok());
+        let port = port.expect("chromedriver says its port");
+        std::thread::spawn(move || lines.for_each(drop));
+        let mut browser = Self { driver, port, session: String::new() };
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--window-size=1440,960",
+            "--force-device-scale-factor=1",
+            "--disable-dev-shm-usage",
+            "--force-color-profile=srgb",
+            "--lang=en-US",
+        ];
+        let wanted = json!({"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
+            "goog:chromeOptions": {"args": arguments}}}});
+        let answer = browser.ask("POST", "/session", &wanted).await;
+        browser.session = answer["sessionId"].as_str().expect("a session").to_string();
+        browser
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.try_ask(method, path, body).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    async fn try_ask(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+        let stream = tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|e| e.to_string())?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| e.to_string())?;
+        tokio::spawn(connection);
+        let body = if method == "GET" || method == "DELETE" { String::new() } else { body.to_string() };
+        let request = http::Request::builder().method(method).uri(path).header("Host", "127.0.0.1");
+        let request =
+            request.header("Content-Type", "application/json").body(Full::new(bytes::Bytes::from(body))).unwrap();
+        let response = sender.send_request(request).await.map_err(|e| e.to_string())?;
+        let well = response.status().is_success();
+        let bytes = response.into_body().collect().await.map_err(|e| e.to_string())?.to_bytes();
+        let mut answer: Value = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
+        let value = answer["value"].take();
+        if well { Ok(value) } else { Err(value["message"].as_str().unwrap_or("no message").to_string()) }
+    }
+
+    async fn within(&self, method: &str, path: &str, body: Value) -> Value {
+        self.ask(method, &format!("/session/{}{path}", self.session), &body).await
+    }
+
+    /// Loads a page, until it is whole.
+    pub async fn go(&self, url: &str) {
+        self.within("POST", "/url", json!({"url": url})).await;
+    }
+
+    /// Where it is.
+    pub async fn url(&self) -> String {
+        self.within("GET", "/url", Value::Null).await.as_str().unwrap().to_string()
+    }
+
+    /// What a piece of script comes to.
+    pub async fn script(&self, text: &str) -> Value {
+        self.within("POST", "/execute/sync", json!({"script": text, "args": []})).await
+    }
+
+    /// The same of a script that calls back.
+    pub async fn script_later(&self, text: &str) -> Value {
+        self.within("POST", "/execute/async", json!({"script": text, "args": []})).await
+    }
+
+    /// Waits until a script comes to true.
+    pub async fn until(&self, what: &str, script: &str) {
+        let end = Instant::now() + PATIENCE;
+        while self.script(script).await != Value::Bool(true) {
+            assert!(
+                Instant::now() < end,
+                "{what} did not come about at {}: {}",
+                self.url().await,
+                self.text("main").await
+            );
+            sleep(POLL).await;
+        }
+    }
+
+    /// Waits until an element holds a text.
+    pub async fn until_shows(&self, selector: &str, text: &str) {
+        let script = format!(
+            "return [...document.querySelectorAll({})].some((one) => one.textContent.includes({}))",
+            json!(selector),
+            json!(text)
+        );
+        self.until(&format!("`{text}` in {selector}"), &script).await;
+    }
+
+    /// The text of the first such element.
+    pub async fn text(&self, selector: &str) -> String {
+        let found = self.script(&format!("return document.querySelector({})?.innerText || ''", json!(selector))).await;
+        found.as_str().unwrap_or_default().to_string()
+    }
+
+    /// Clicks the first such element.
+    pub async fn click(&self, selector: &str) {
+        let found = self.within("POST", "/element", json!({"using": "css selector", "value": selector})).await;
+        let element = found[ELEMENT].as_str().unwrap().to_string();
+        self.within("POST", &format!("/element/{element}/click"), json!({})).await;
+    }
+
+    /// Types into whatever has the focus.
+    pub async fn keys(&self, text: &str) {
+        let acts: Vec<Value> = text
+            .chars()
+            .flat_map(|key| {
+                [
+                    json!({"type": "keyDown", "value": key.to_string()}),
+                    json!({"type": "keyUp", "value": key.to_string()}),
+                ]
+            })
+            .collect();
+        self.within("POST", "/actions", json!({"actions": [{"type": "key", "id": "keys", "actions": acts}]})).await;
+    }
+
+    /// A picture of the window, as PNG.
+    pub async fn picture(&self) -> Vec<u8> {
+        let text = self.within("GET", "/screenshot", Value::Null).await;
+        base64::engine::general_purpose::STANDARD.decode(text.as_str().unwrap()).unwrap()
+    }
+
+    /// What the browser's console said since it was last asked, debug lines apart.
+    pub async fn complaints(&self) -> Vec<String> {
+        let all = self.within("POST", "/se/log", json!({"type": "browser"})).await;
+        let of = all.as_array().cloned().unwrap_or_default();
+        let bad = of.iter().filter(|line| line["level"] == "SEVERE" || line["level"] == "WARNING");
+        bad.map(|line| line["message"].as_str().unwrap_or_default().to_string()).collect()
+    }
+
+    /// As the system of a reader who prefers `light` or `dark`.
+    pub async fn prefers(&self, theme: &str) {
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": theme}, {"name": "prefers-reduced-motion", "value": "reduce"}]});
+        self.tools("Emulation.setEmulatedMedia", media).await;
+    }
+
+    /// A window of this size.
+    pub async fn size(&self, width: u32, height: u32, phone: bool) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone});
+        self.tools("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    async fn tools(&self, command: &str, parameters: Value) {
+        self.within("POST", "/goog/cdp/execute", json!({"cmd": command, "params": parameters})).await;
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // The driver closes its browser when it is asked to end.
+        let _ = Command::new("kill").arg(self.driver.id().to_string()).status();
+        let _ = self.driver.wait();
+    }
+}
