@@ -86,7 +86,7 @@ pub fn page(frame: &Frame, content: &Markup) -> Markup {
 
 fn side(frame: &Frame) -> Markup {
     html! {
-        div.side {
+        aside.side aria-label="Console" {
             a.brand href="/" aria-label="Switchboard" { (PreEscaped(LOGO)) span { "Switchboard" } }
             nav aria-label="Main" {
                 ul.nav {
