@@ -72,19 +72,20 @@ async fn measure(most: usize) {
     fill(&client, most).await;
     let name = ClusterName::new("main");
     let settings = switchboard_kernel::host::Settings {
-        clusters: BTreeMap::from([(name.clone(), client)]),
+        clusters: BTreeMap::from([(name.clone(), client.clone())]),
         topology: Topology::standalone(&name),
         global: GlobalLimits::default(),
         journal: Journal::in_memory(Bounds::default()),
         dry_run: false,
     };
+    let reviews = client;
     let (host, handle) = Host::new(settings, vec![(Arc::new(Reader), Limits::default())]);
     tokio::spawn(host.run());
     cached(&handle, 2 * most).await;
     let console = Console::bind(Settings { address: Some(([127, 0, 0, 1], 0).into()), ..Settings::default() });
     let console = console.await.expect("a free port can be had");
     let url = console.url();
-    let _serving = console.serve(Source::new(handle, name));
+    let _serving = console.serve(Source::new(handle, name), reviews, Vec::new());
     println!("{most} plugs and {most} applications\n\n| page | median | worst | bytes |\n|---|---|---|---|");
     let pages = [
         "/",

@@ -173,6 +173,36 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
 }
 
 #[tokio::test]
+async fn who_has_the_right_pauses_an_operator_and_who_has_not_is_told_so() {
+    let (town, browser) = (Town::build().await, Browser::open().await);
+    browser.go(&format!("{}/operators/greeter", town.url)).await;
+    browser.until_shows("#acts", "switchboard pause greeter").await;
+    browser.click("#acts a").await;
+    browser.until_shows("h1", "Sign in").await;
+    let sign_in = async |token: &str| {
+        browser.script(&format!("document.querySelector('[name=token]').value = {}", json!(token))).await;
+        browser.click("main form button").await;
+    };
+    sign_in("nonsense").await;
+    browser.until_shows("[role=alert]", "does not know this token").await;
+    sign_in(&town.token("operator", &["pause"]).await).await;
+    browser.until_shows(".side-end", "system:serviceaccount:default:operator").await;
+    browser.go(&format!("{}/operators/greeter", town.url)).await;
+    browser.click("form[action='/actions/wake'] button").await;
+    browser.until_shows(".said.wrong", "may not wake").await;
+    browser.click("form[action='/actions/pause'] button").await;
+    browser.until_shows(".said", "greeter is paused").await;
+    browser.until_shows("#standing", "paused").await;
+    browser.until_shows("#acts", "switchboard resume greeter").await;
+    browser.click("form[action='/actions/resume'] button").await;
+    browser.until_shows(".said", "greeter goes on").await;
+    browser.click(".side-end form button").await;
+    browser.until_shows(".side-end", "Sign in to act").await;
+    let source = browser.script("return document.documentElement.outerHTML + document.cookie").await.to_string();
+    assert!(!source.contains("switchboard-session"), "no script reads the session");
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_said_on_a_page_with_a_hint() {
     let (town, browser) = (Town::build().await, Browser::open().await);
     for path in ["/operators/nobody", "/nowhere", "/decisions/123456789", "/objects/default/nonsenses/-/x"] {

@@ -26,7 +26,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("rest", &["object", "gitops", "ledger"]),
     ("sandbox", &[]),
     ("integrations", &["object", "chart", "kernel"]),
-    ("console", &["object", "kernel", "plugs", "integrations"]),
+    ("console", &["object", "kernel", "plugs", "integrations", "rest"]),
     ("guest", &["object", "gather", "kernel", "sandbox"]),
     (
         "cli",

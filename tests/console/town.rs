@@ -112,6 +112,24 @@ impl Town {
         self.client.request::<Value>(request.unwrap()).await.is_ok()
     }
 
+    /// The token of a service account with these rights on operators.
+    pub async fn token(&self, name: &str, verbs: &[&str]) -> String {
+        self.put("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": name}})).await;
+        let rbac = "/apis/rbac.authorization.k8s.io/v1";
+        let rules = json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]);
+        self.put(&format!("{rbac}/clusterroles"), json!({"metadata": {"name": name}, "rules": rules})).await;
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
+        let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": "default"}]);
+        let binding = json!({"metadata": {"name": name}, "roleRef": role, "subjects": subjects});
+        self.put(&format!("{rbac}/clusterrolebindings"), binding).await;
+        let wish = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}});
+        let path = format!("/api/v1/namespaces/default/serviceaccounts/{name}/token");
+        let request =
+            http::Request::post(path).header("Content-Type", "application/json").body(wish.to_string().into_bytes());
+        let made = self.client.request::<Value>(request.unwrap()).await.unwrap();
+        made["status"]["token"].as_str().unwrap().to_string()
+    }
+
     /// Ends it without a word.
     pub fn kill(&mut self) {
         let _ = self.process.kill();

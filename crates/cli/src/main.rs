@@ -116,7 +116,7 @@ enum Command {
 /// What is logged unless something else is asked for.
 ///
 /// The client's own lines are left out: what goes wrong is said by who asked, once.
-const DEFAULT_LOG: &str = "warn,kube_client=off";
+const DEFAULT_LOG: &str = "warn,kube_client=off,switchboard_console::audit=info";
 
 /// Something would be written, or is decided differently.
 const DIFFERS: u8 = 2;

@@ -102,6 +102,7 @@ impl Running {
             dry_run,
         };
         let console = if config.console.off { None } else { Some(Console::bind((&config.console).into()).await?) };
+        let reviews = settings.clusters.get(&config.topology.configuration).cloned();
         let (host, handle) = Host::new(settings, operators);
         let listening = listen(&handle, config.listen, Some(dir)).await?;
         if let Some(address) = listening.address() {
@@ -115,9 +116,11 @@ impl Running {
         }
         let host = tokio::spawn(host.run());
         let shelf = manager.as_ref().map(Manager::shelf);
-        let console = console.map(|console| {
+        let console = console.zip(reviews).map(|(console, reviews)| {
             say(format_args!("console at {}", console.url()));
-            console.serve(Source::new(handle.clone(), config.topology.configuration.clone()).with_integrations(shelf))
+            let home = config.topology.configuration.clone();
+            let source = Source::new(handle.clone(), home).with_integrations(shelf);
+            console.serve(source, reviews, Vec::new())
         });
         let integrations = manager.map(|manager| manager.follow(handle.clone()));
         let engine = engine.map(|engine| engine.follow(handle.clone()));

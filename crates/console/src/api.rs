@@ -1,5 +1,7 @@
 //! The console's data as JSON, below `/api/v1`.
 
+mod document;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -12,6 +14,8 @@ use crate::problem::Problem;
 use crate::server::answer::json;
 use crate::server::routes::Asked;
 use crate::server::{App, events};
+
+pub(crate) use document::part;
 
 type Shared = State<Arc<App>>;
 type Named = Path<(String, String, String, String)>;
@@ -33,6 +37,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/fleet", get(fleet))
         .route("/search", get(search))
         .route("/events", get(events::events))
+        .merge(crate::action::api())
 }
 
 async fn state(State(app): Shared) -> Response {

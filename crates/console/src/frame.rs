@@ -109,7 +109,7 @@ fn side(frame: &Frame) -> Markup {
                             button.plain type="submit" { "Sign out" }
                         }
                     }
-                    None => span { "Read only" },
+                    None => a href="/signin" { "Sign in to act" },
                 }
             }
         }
@@ -136,7 +136,7 @@ fn foot() -> Markup {
     html! {
         footer.foot {
             span { "Switchboard " (env!("CARGO_PKG_VERSION")) }
-            a href="/api/v1/state" { "API" }
+            a href="/api/v1/openapi.json" { "API" }
             a href="/help/CONSOLE" { "About this console" }
             span { "Values of Secrets are never shown" }
         }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Uri};
 
+use switchboard_rest::auth::Access;
+
+use crate::access::GROUP;
 use crate::problem::Problem;
 use crate::server::App;
 
@@ -72,17 +75,32 @@ fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
     uri.authority().map(|authority| authority.as_str()).or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
+/// What everybody may see: how to sign in.
+const OPEN: [&str; 3] = ["/signin", "/signout", "/assets/"];
+
+/// Where other machines reach us, readers say who they are.
+async fn reader(app: &App, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
+    if !app.hosts.is_open() || OPEN.iter().any(|open| path.starts_with(open)) {
+        return Ok(());
+    }
+    let caller = app.gate.caller(headers).await?;
+    app.gate.authorize(&caller, &Access::new("get", GROUP, "console", "")).await
+}
+
 /// Refuses requests for others, and tells browsers what they may do.
 pub async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    // The body cannot be shared between threads, so the rest is looked at apart from it.
+    let (headers, path) = (request.headers().clone(), request.uri().path().to_string());
     let known = host(request.headers(), request.uri()).is_some_and(|host| app.hosts.know(host));
-    let mut response = if known && app.hosts.is_open() {
-        // Tokens cannot be given yet, so nobody can be let in.
-        crate::server::refuse(&Problem::Unknown, request.uri().path(), &app)
-    } else if known {
-        next.run(request).await
+    let checked = if known {
+        reader(&app, &headers, &path).await
     } else {
-        let problem = Problem::Foreign("this is not a name of the console".to_string());
-        crate::server::refuse(&problem, request.uri().path(), &app)
+        Err(Problem::Foreign("this is not a name of the console".to_string()))
+    };
+    let mut response = match checked {
+        Ok(()) => next.run(request).await,
+        Err(Problem::Unknown) if !path.starts_with("/api/") => Redirect::to("/signin").into_response(),
+        Err(problem) => crate::server::refuse(&problem, &path),
     };
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, value);

@@ -4,12 +4,15 @@
 //!  kernel handle ─▶ source ─▶ load: what a page shows ─┬─▶ pages ─▶ HTML, drawings
 //!  clusters ──────▶   │                                └─▶ api   ─▶ JSON
 //!                    veil (no secret passes)
-//!  browser ─▶ guard (is it for us?) ─▶ routes
+//!  browser ─▶ guard (host, token, forgery) ─▶ action ─▶ kernel, clusters ─▶ log
 //! ```
 //!
-//! A page is a pure function of what was loaded for it, and the API gives out the same. The console only reads, and
-//! holds no state: every page is what the kernel and the clusters say at that moment. It asks nothing of any other machine, and loads no script but its own.
+//! A page is a pure function of what was loaded for it, and the API gives out the same. The console only reads; what it is
+//! asked to do needs a token whose owner may do it, and is logged. It holds no state but sessions: every page is what the
+//! kernel and the clusters say at that moment. It asks nothing of any other machine, and loads no script but its own.
 
+mod access;
+mod action;
 mod api;
 mod draw;
 mod frame;

@@ -1,5 +1,6 @@
 //! Pages: pure functions of what was loaded for them.
 
+pub mod acts;
 pub mod browse;
 pub mod decision;
 pub mod fleet;

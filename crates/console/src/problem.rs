@@ -17,6 +17,9 @@ pub enum Problem {
     /// Nobody signed in.
     #[error("a token is needed for this")]
     Unknown,
+    /// Who signed in may not.
+    #[error("{0}")]
+    Denied(String),
     /// The request may come from another site.
     #[error("{0}")]
     Foreign(String),
@@ -35,7 +38,7 @@ impl Problem {
             Problem::Missing(_) => StatusCode::NOT_FOUND,
             Problem::Unclear(_) => StatusCode::BAD_REQUEST,
             Problem::Unknown => StatusCode::UNAUTHORIZED,
-            Problem::Foreign(_) => StatusCode::FORBIDDEN,
+            Problem::Denied(_) | Problem::Foreign(_) => StatusCode::FORBIDDEN,
             Problem::Cluster(_) => StatusCode::BAD_GATEWAY,
             Problem::Stopped(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -47,6 +50,7 @@ impl Problem {
             Problem::Missing(_) => "it may be gone by now; the search finds what there is",
             Problem::Unclear(_) => "follow a link of the console, or see docs/CONSOLE.md for the API's paths",
             Problem::Unknown => "sign in with a token, or send it as `Authorization: Bearer …`",
+            Problem::Denied(_) => "ask whoever grants rights on the cluster; docs/CONSOLE.md names the rights",
             Problem::Foreign(_) => {
                 "use the address that Switchboard said when it started, or name this one under `console.hosts`"
             }

@@ -35,6 +35,11 @@ impl Pulse {
         *last = Some((Instant::now(), state.clone()));
         Ok(state)
     }
+
+    /// Forgets what it knows: something was just done.
+    pub async fn forget(&self) {
+        *self.last.lock().await = None;
+    }
 }
 
 /// Changes whenever a page may look different: not with the time, but with what was done.

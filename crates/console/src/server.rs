@@ -14,6 +14,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use switchboard_rest::Area;
+
+use crate::access::Gate;
 use crate::guard::Hosts;
 use crate::problem::Problem;
 use crate::source::Source;
@@ -47,6 +50,7 @@ pub struct BindError(SocketAddr, #[source] io::Error);
 pub(crate) struct App {
     pub(crate) source: Source,
     pub(crate) hosts: Hosts,
+    pub(crate) gate: Gate,
     pub(crate) listeners: Arc<Semaphore>,
 }
 
@@ -85,14 +89,15 @@ impl Console {
         format!("http://{address}/")
     }
 
-    /// Answers until what it returns is dropped.
-    pub fn serve(self, source: Source) -> Serving {
+    /// Answers until what it returns is dropped. `reviews` is asked about tokens and rights; `beside` are further parts of the API.
+    pub fn serve(self, source: Source, reviews: kube::Client, beside: Vec<Area>) -> Serving {
         let app = App {
             source,
             hosts: Hosts::new(self.address, self.hosts),
+            gate: Gate::new(reviews),
             listeners: Arc::new(Semaphore::new(MAX_LISTENERS)),
         };
-        let router = routes::router(Arc::new(app));
+        let router = routes::router(Arc::new(app), beside);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         Serving(tokio::spawn(async move {
             // It ends with the process; a connection that breaks is its client's matter.
@@ -111,7 +116,7 @@ impl Drop for Serving {
 }
 
 /// A problem as whoever asked reads it.
-pub(crate) fn refuse(problem: &Problem, path: &str, _app: &App) -> Response {
+pub(crate) fn refuse(problem: &Problem, path: &str) -> Response {
     if path.starts_with("/api/") { answer::problem(problem) } else { answer::trouble(problem) }
 }
 

@@ -77,6 +77,11 @@ impl Source {
         self.pulse.state().await
     }
 
+    /// Something was done: the next look is a new one.
+    pub(crate) async fn touched(&self) {
+        self.pulse.forget().await;
+    }
+
     pub(crate) async fn briefs(&self) -> Result<Arc<VecDeque<Brief>>, Stopped> {
         self.recent.briefs().await
     }

@@ -10,7 +10,7 @@ pub fn trouble(problem: &Problem) -> Markup {
         Problem::Missing(_) => "Not there",
         Problem::Unclear(_) => "Not understood",
         Problem::Unknown => "Sign in first",
-        Problem::Foreign(_) => "Not allowed",
+        Problem::Denied(_) | Problem::Foreign(_) => "Not allowed",
         Problem::Cluster(_) => "A cluster does not answer",
         Problem::Stopped(_) => "Switchboard has stopped",
     };

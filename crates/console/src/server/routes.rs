@@ -10,12 +10,14 @@ use axum::routing::get;
 use http::{HeaderMap, Uri};
 use maud::html;
 use serde::Deserialize;
+use switchboard_rest::Area;
 
 use super::answer::{file, page, theme};
 use super::{App, events};
+use crate::access::Visitor;
 use crate::frame::Frame;
 use crate::problem::Problem;
-use crate::{api, guard, load, pages};
+use crate::{action, api, guard, load, pages};
 
 type Shared = State<Arc<App>>;
 
@@ -50,7 +52,9 @@ impl Asked {
 }
 
 /// All of the console.
-pub(super) fn router(app: Arc<App>) -> Router {
+pub(super) fn router(app: Arc<App>, beside: Vec<Area>) -> Router {
+    let own = Area { router: api::router().with_state(app.clone()), part: api::part() };
+    let api = switchboard_rest::mount(std::iter::once(own).chain(beside).collect());
     let admit = from_fn_with_state(app.clone(), guard::admit);
     Router::new()
         .route("/", get(overview))
@@ -67,20 +71,41 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/help/{name}", get(help_page))
         .route("/events", get(events::events))
         .route("/assets/{name}", get(asset))
-        .nest("/api/v1", api::router())
+        .route("/signin", get(sign_in))
+        .merge(action::forms())
         .fallback(nothing)
-        .layer(admit)
         .with_state(app)
+        .merge(api)
+        .layer(admit)
 }
 
-fn frame(headers: &HeaderMap, place: &'static str, title: impl Into<String>, version: &str) -> Frame {
-    Frame { title: title.into(), place, theme: theme(headers), version: version.to_string(), ..Frame::default() }
+fn frame(app: &App, headers: &HeaderMap, place: &'static str, title: impl Into<String>, version: &str) -> Frame {
+    let frame =
+        Frame { title: title.into(), place, theme: theme(headers), version: version.to_string(), ..Frame::default() };
+    match app.gate.visitor(headers) {
+        Some(visitor) => Frame { user: Some(visitor.name), seal: Some(visitor.seal), said: visitor.said, ..frame },
+        None => frame,
+    }
+}
+
+async fn sign_in(State(app): Shared, headers: HeaderMap) -> Response {
+    sign_in_page(&app, &headers, None)
+}
+
+/// The page to sign in on, with what went wrong.
+pub(crate) fn sign_in_page(app: &App, headers: &HeaderMap, wrong: Option<&Problem>) -> Response {
+    let wrong = wrong.map(ToString::to_string);
+    page(frame(app, headers, "", "Sign in", ""), Ok(pages::acts::sign_in(wrong.as_deref())))
+}
+
+fn visitor(frame: &Frame) -> Option<Visitor> {
+    Some(Visitor { name: frame.user.clone()?, seal: frame.seal.clone()?, said: None })
 }
 
 async fn overview(State(app): Shared, headers: HeaderMap) -> Response {
     let view = load::overview::load(&app.source).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    page(frame(&headers, "Overview", "Overview", &version), view.map(|view| pages::overview::overview(&view)))
+    page(frame(&app, &headers, "Overview", "Overview", &version), view.map(|view| pages::overview::overview(&view)))
 }
 
 async fn operator(
@@ -92,8 +117,10 @@ async fn operator(
     let unit = asked.unit.as_deref();
     let view = load::operator::load(&app.source, &name, unit, asked.page.unwrap_or(1)).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    let content = view.map(|view| pages::operator::operator(&view, unit, &html! {}));
-    page(frame(&headers, "Overview", name, &version), content)
+    let frame = frame(&app, &headers, "Overview", name, &version);
+    let visitor = visitor(&frame);
+    let acts = |view: &load::operator::OperatorPage| pages::acts::of_operator(&view.row, unit, visitor.as_ref());
+    page(frame, view.map(|view| pages::operator::operator(&view, unit, &acts(&view))))
 }
 
 async fn decisions(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
@@ -110,7 +137,7 @@ async fn decisions(State(app): Shared, headers: HeaderMap, Query(asked): Query<A
     };
     let content = content.await;
     let version = content.as_ref().map(|(_, version)| version.clone()).unwrap_or_default();
-    page(frame(&headers, "Decisions", "Decisions", &version), content.map(|(content, _)| content))
+    page(frame(&app, &headers, "Decisions", "Decisions", &version), content.map(|(content, _)| content))
 }
 
 async fn decision(State(app): Shared, headers: HeaderMap, Path(id): Path<String>) -> Response {
@@ -118,7 +145,7 @@ async fn decision(State(app): Shared, headers: HeaderMap, Path(id): Path<String>
         Ok(number) => load::decision::load(&app.source, number).await.map(|view| pages::decision::decision(&view)),
         Err(_) => Err(Problem::Unclear(format!("`{id}` is no number of a decision"))),
     };
-    page(frame(&headers, "Decisions", format!("Decision {id}"), ""), content)
+    page(frame(&app, &headers, "Decisions", format!("Decision {id}"), ""), content)
 }
 
 async fn objects(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
@@ -136,7 +163,7 @@ async fn objects(State(app): Shared, headers: HeaderMap, Query(asked): Query<Ask
     };
     let title = asked.kind.unwrap_or_else(|| "Objects".to_string());
     let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
-    page(frame(&headers, "Objects", title, &version), content)
+    page(frame(&app, &headers, "Objects", title, &version), content)
 }
 
 async fn object(
@@ -150,21 +177,21 @@ async fn object(
     };
     let view = content.await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    page(frame(&headers, "Objects", name, &version), view.map(|view| pages::object::object(&view)))
+    page(frame(&app, &headers, "Objects", name, &version), view.map(|view| pages::object::object(&view)))
 }
 
 async fn map(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
     let (filter, near) = (asked.filter(), asked.near.as_deref());
     let view = load::board::load(&app.source, asked.page(), near, &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    page(frame(&headers, "Map", "Map", &version), view.map(|view| pages::map::map(&view, &filter, near)))
+    page(frame(&app, &headers, "Map", "Map", &version), view.map(|view| pages::map::map(&view, &filter, near)))
 }
 
 async fn shards(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
     let filter = asked.filter();
     let view = load::shards::load(&app.source, asked.page(), &filter, asked.only_different());
     let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
-    page(frame(&headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
+    page(frame(&app, &headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
 }
 
 async fn fleet(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
@@ -172,25 +199,30 @@ async fn fleet(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked
     let view = load::fleet::load(&app.source, asked.page(), &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     // Applications may change without an operator here that looks at them.
-    let frame = Frame { refresh_s: Some(5), ..frame(&headers, "Fleet", "Fleet", &version) };
-    page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &|_| html! {})))
+    let frame = Frame { refresh_s: Some(5), ..frame(&app, &headers, "Fleet", "Fleet", &version) };
+    let visitor = visitor(&frame);
+    let act = |one: &load::fleet::Application| match one.kind {
+        "GitOpsDeployment" => pages::acts::of_deployment(&one.namespace, &one.name, visitor.as_ref()),
+        _ => html! {},
+    };
+    page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &act)))
 }
 
 async fn search(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
     let text = asked.q.unwrap_or_default();
     let content = load::search::search(&app.source, &text).await.map(|found| pages::search::search(&found));
-    let frame = Frame { search: text, ..frame(&headers, "", "Search", "") };
+    let frame = Frame { search: text, ..frame(&app, &headers, "", "Search", "") };
     page(frame, content)
 }
 
-async fn help(headers: HeaderMap) -> Response {
-    page(frame(&headers, "Help", "Help", ""), Ok(pages::help::contents()))
+async fn help(State(app): Shared, headers: HeaderMap) -> Response {
+    page(frame(&app, &headers, "Help", "Help", ""), Ok(pages::help::contents()))
 }
 
-async fn help_page(headers: HeaderMap, Path(name): Path<String>) -> Response {
+async fn help_page(State(app): Shared, headers: HeaderMap, Path(name): Path<String>) -> Response {
     match pages::help::page(&name) {
-        Ok((title, content)) => page(frame(&headers, "Help", title, ""), Ok(content)),
-        Err(problem) => page(frame(&headers, "Help", "Help", ""), Err(problem)),
+        Ok((title, content)) => page(frame(&app, &headers, "Help", title, ""), Ok(content)),
+        Err(problem) => page(frame(&app, &headers, "Help", "Help", ""), Err(problem)),
     }
 }
 
@@ -203,6 +235,6 @@ async fn asset(headers: HeaderMap, Path(name): Path<String>) -> Response {
     }
 }
 
-async fn nothing(State(app): Shared, uri: Uri) -> Response {
-    super::refuse(&Problem::Missing(format!("there is nothing at {}", uri.path())), uri.path(), &app)
+async fn nothing(uri: Uri) -> Response {
+    super::refuse(&Problem::Missing(format!("there is nothing at {}", uri.path())), uri.path())
 }

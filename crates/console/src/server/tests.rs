@@ -44,8 +44,9 @@ impl Town {
         tokio::spawn(host.run());
         let hosts = Hosts::new("127.0.0.1:7467".parse().unwrap(), Vec::new());
         let source = Source::new(handle.clone(), name);
-        let app = App { source, hosts, listeners: Arc::new(Semaphore::new(2)) };
-        let town = Self { client, handle, router: routes::router(Arc::new(app)) };
+        let gate = Gate::new(client.clone());
+        let app = App { source, hosts, gate, listeners: Arc::new(Semaphore::new(2)) };
+        let town = Self { client, handle, router: routes::router(Arc::new(app), Vec::new()) };
         town.put("configmaps", json!({"metadata": {"name": "ada", "labels": {"greeter.example.com/greet": "yes"}}, "data": {"name": "Ada"}})).await;
         town.put("configmaps", json!({"metadata": {"name": "greeting"}, "data": {"words": "Good day"}})).await;
         town.until(|state| state.operators.iter().any(|operator| operator.writes > 0)).await;
@@ -214,4 +215,189 @@ async fn pages_that_listen_are_told_of_changes_and_their_number_is_bounded() {
         .unwrap();
     let _second = listen().await;
     assert_eq!(listen().await.status(), StatusCode::SERVICE_UNAVAILABLE);
+}
+
+impl Town {
+    async fn post(&self, path: &str, object: Value) -> Value {
+        let request = Request::post(path).header("Content-Type", "application/json");
+        self.client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap()
+    }
+
+    /// The token of a service account with these rights on operators.
+    async fn token(&self, name: &str, verbs: &[&str]) -> String {
+        self.put("serviceaccounts", json!({"metadata": {"name": name}})).await;
+        let rules = json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]);
+        let rbac = "/apis/rbac.authorization.k8s.io/v1";
+        self.post(&format!("{rbac}/clusterroles"), json!({"metadata": {"name": name}, "rules": rules})).await;
+        let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": "default"}]);
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
+        self.post(
+            &format!("{rbac}/clusterrolebindings"),
+            json!({"metadata": {"name": name}, "roleRef": role, "subjects": subjects}),
+        )
+        .await;
+        let wish = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}});
+        let made = self.post(&format!("/api/v1/namespaces/default/serviceaccounts/{name}/token"), wish).await;
+        made["status"]["token"].as_str().unwrap().to_string()
+    }
+
+    async fn submit(&self, path: &str, cookie: &str, origin: &str, form: &str) -> http::Response<Body> {
+        let request =
+            Request::post(path).header("Host", "localhost:7467").header("Origin", origin).header("Cookie", cookie);
+        let request =
+            request.header("Content-Type", "application/x-www-form-urlencoded").body(Body::from(form.to_string()));
+        self.router.clone().oneshot(request.unwrap()).await.unwrap()
+    }
+
+    /// Signs in; gives the cookie and the seal of its forms.
+    async fn sign_in(&self, token: &str) -> (String, String) {
+        let response = self.submit("/signin", "", OWN, &format!("token={token}")).await;
+        assert_eq!(response.status(), StatusCode::SEE_OTHER);
+        let cookie = response.headers()["set-cookie"].to_str().unwrap();
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+        assert!(!cookie.contains(token), "a token is no cookie");
+        let cookie = cookie.split(';').next().unwrap().to_string();
+        let page = self.with("/operators/greeter", &cookie).await;
+        let seal = page.split("name=\"seal\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
+        (cookie, seal)
+    }
+
+    async fn with(&self, path: &str, cookie: &str) -> String {
+        let request =
+            Request::get(path).header("Host", "localhost:7467").header("Cookie", cookie).body(Body::empty()).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    }
+
+    async fn paused(&self) -> bool {
+        let state = self.handle.state().await.unwrap();
+        crate::load::overview::of(&state, &[], &crate::veil::Veil::default()).operators[0].paused
+    }
+}
+
+const OWN: &str = "http://localhost:7467";
+
+#[tokio::test]
+async fn what_changes_something_needs_a_token_with_the_right() {
+    let town = Town::build().await;
+    let (cookie, seal) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
+    let done = town.submit("/actions/pause", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    assert_eq!(done.status(), StatusCode::SEE_OTHER);
+    assert!(town.paused().await);
+    let page = town.with("/operators/greeter", &cookie).await;
+    assert!(page.contains("greeter is paused") && page.contains("switchboard resume greeter"), "{page}");
+    assert!(page.contains("system:serviceaccount:default:pauser"), "it says who is signed in");
+    // Another right is another matter.
+    town.submit("/actions/wake", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    assert!(town.with("/operators/greeter", &cookie).await.contains("may not wake operators.switchboard.dev"));
+    town.submit("/actions/resume", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    assert!(!town.paused().await);
+    // Nobody, and somebody who says so.
+    assert_eq!(town.submit("/actions/pause", "", OWN, "operator=greeter").await.headers()["location"], "/signin");
+    assert!(!town.paused().await);
+}
+
+#[tokio::test]
+async fn forms_of_other_sites_are_refused() {
+    let town = Town::build().await;
+    let (cookie, seal) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
+    for (origin, seal) in [("http://evil.example", seal.as_str()), (OWN, ""), (OWN, "guess")] {
+        let refused = town.submit("/actions/pause", &cookie, origin, &format!("seal={seal}&operator=greeter")).await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN, "{origin} {seal}");
+    }
+    assert!(!town.paused().await);
+    town.submit("/signout", &cookie, OWN, &format!("seal={seal}")).await;
+    let after = town.submit("/actions/pause", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    assert_eq!(after.headers()["location"], "/signin", "who signed out is nobody");
+}
+
+#[tokio::test]
+async fn programs_act_with_a_token_and_never_with_a_cookie() {
+    let town = Town::build().await;
+    let token = town.token("waker", &["wake"]).await;
+    let ask = async |authorization: Option<String>, cookie: &str| {
+        let mut request = Request::post("/api/v1/actions/wake")
+            .header("Host", "localhost:7467")
+            .header("Content-Type", "application/json");
+        if let Some(authorization) = authorization {
+            request = request.header("Authorization", authorization);
+        }
+        let request =
+            request.header("Cookie", cookie).body(Body::from(json!({"operator": "greeter"}).to_string())).unwrap();
+        let response = town.router.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        (status, String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap())
+    };
+    let (status, text) = ask(Some(format!("Bearer {token}")), "").await;
+    assert_eq!(status, StatusCode::OK, "{text}");
+    assert!(text.contains("switchboard wake greeter"), "{text}");
+    let (cookie, _) = town.sign_in(&token).await;
+    assert_eq!(ask(None, &cookie).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(ask(Some("Bearer nonsense".to_string()), "").await.0, StatusCode::FORBIDDEN);
+    assert_eq!(ask(None, "").await.0, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn the_document_names_every_path_that_is_answered() {
+    let town = Town::build().await;
+    let document: Value = serde_json::from_str(&town.page("/api/v1/openapi.json").await).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.len() > 14, "{paths:?}");
+    let filled = |path: &str| {
+        path.replace("{cluster}", "main")
+            .replace("{kind}", "configmaps")
+            .replace("{namespace}", "default")
+            .replace("{id}", "1")
+    };
+    for (path, operations) in paths.iter().filter(|(path, _)| !path.ends_with("/events")) {
+        let name = if path.contains("/operators/") { "greeter" } else { "ada" };
+        let query = if path.ends_with("/objects") { "?cluster=main&kind=configmaps" } else { "" };
+        if operations.get("get").is_some() {
+            town.page(&format!("{}{query}", filled(path).replace("{name}", name))).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
+    let town = Town::build().await;
+    let hosts = Hosts::new("0.0.0.0:7467".parse().unwrap(), Vec::new());
+    let source = Source::new(town.handle.clone(), ClusterName::new("main"));
+    let app = App { source, hosts, gate: Gate::new(town.client.clone()), listeners: Arc::new(Semaphore::new(2)) };
+    let open = Town {
+        router: routes::router(Arc::new(app), Vec::new()),
+        client: town.client.clone(),
+        handle: town.handle.clone(),
+    };
+    assert_eq!(open.get("/").await.0, StatusCode::SEE_OTHER);
+    assert_eq!(open.get("/api/v1/state").await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(open.get("/signin").await.0, StatusCode::OK);
+    let token = open.token("stranger", &["pause"]).await;
+    let request = Request::get("/api/v1/state")
+        .header("Host", "10.0.0.1:7467")
+        .header("Authorization", format!("Bearer {token}"));
+    let response = open.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::FORBIDDEN, "a token without the right is not enough");
+}
+
+#[tokio::test]
+async fn an_object_that_is_not_right_names_the_cause_in_the_first_five_lines() {
+    let town = Town::build().await;
+    let guest = |name: &str, data: Value| json!({"metadata": {"name": name, "labels": {"greeter.example.com/greet": "yes"}}, "data": data});
+    town.put("configmaps", guest("nameless", json!({}))).await;
+    town.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "nameless"))).await;
+    let lead = |page: &str| {
+        let why = page.split("<div class=\"why mono\">").nth(1).unwrap().split("</div>").next().unwrap();
+        why.lines().take(5).collect::<Vec<_>>().join("\n")
+    };
+    let page = town.page("/objects/main/configmaps/default/nameless").await;
+    assert!(lead(&page).contains("set data.name to whom to greet"), "{}", lead(&page));
+    let path = "/api/v1/namespaces/default/configmaps/greeting";
+    let gone = Request::delete(path).body(Vec::new()).unwrap();
+    town.client.request::<Value>(gone).await.unwrap();
+    town.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "ada"))).await;
+    for name in ["ada", "ada-greeting"] {
+        let page = town.page(&format!("/objects/main/configmaps/default/{name}")).await;
+        assert!(lead(&page).contains("ConfigMap greeting to appear"), "{name}: {}", lead(&page));
+    }
 }

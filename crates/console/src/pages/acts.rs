@@ -1,0 +1,73 @@
+//! What a reader may do: buttons for who signed in, the command for everybody.
+
+use maud::{Markup, html};
+
+use crate::access::Visitor;
+use crate::action::Act;
+use crate::load::overview::OperatorRow;
+
+/// What can be done with an operator.
+pub fn of_operator(row: &OperatorRow, unit: Option<&str>, visitor: Option<&Visitor>) -> Markup {
+    let name = row.name.clone();
+    let pause = if row.paused { (Act::Resume(name.clone()), "Resume") } else { (Act::Pause(name.clone()), "Pause") };
+    let wake = match unit {
+        Some(unit) => (Act::Wake(name.clone(), Some(unit.to_string())), "Run this unit now"),
+        None => (Act::Wake(name.clone(), None), "Run all units now"),
+    };
+    html! {
+        div.acts id="acts" data-live {
+            @for (act, label) in [pause, wake] {
+                @let fields = [("operator", Some(name.as_str())), ("unit", unit.filter(|_| act.word() == "wake"))];
+                (button(&act, label, &fields, visitor, true))
+            }
+        }
+    }
+}
+
+/// What can be done with a deployment.
+pub fn of_deployment(namespace: &str, name: &str, visitor: Option<&Visitor>) -> Markup {
+    let act = Act::Sync { namespace: namespace.to_string(), name: name.to_string() };
+    button(&act, "Sync", &[("namespace", Some(namespace)), ("name", Some(name))], visitor, false)
+}
+
+fn button(act: &Act, label: &str, fields: &[(&str, Option<&str>)], visitor: Option<&Visitor>, shown: bool) -> Markup {
+    let command = act.command();
+    html! {
+        form.act method="post" action={ "/actions/" (act.word()) } {
+            @if let Some(visitor) = visitor { input type="hidden" name="seal" value=(visitor.seal); }
+            @for (name, value) in fields { @if let Some(value) = value { input type="hidden" name=(name) value=(value); } }
+            @if visitor.is_some() { button type="submit" title=(command) { (label) } }
+            @else { a.button href="/signin" title=(command) { (label) } }
+            @if shown { code { (command) } }
+        }
+    }
+}
+
+/// The page to sign in on.
+pub fn sign_in(wrong: Option<&str>) -> Markup {
+    html! {
+        div.head { div { h1 { "Sign in" } p.soft { "Reading needs no token on this machine; whatever changes something does. A token of Kubernetes says who you are, and the rights you have there are the rights you have here." } } }
+        @if let Some(wrong) = wrong { p.said.wrong role="alert" { (wrong) } }
+        section.panel aria-label="Token" {
+            div.body {
+                form.row method="post" action="/signin" autocomplete="off" {
+                    label.grow { "Token" input type="password" name="token" required autocomplete="off" spellcheck="false"; }
+                    button.main-act type="submit" { "Sign in" }
+                }
+            }
+        }
+        section.panel aria-label="How to get a token" {
+            header { h2 { "How to get one" } }
+            pre.code tabindex="0" role="group" aria-label="Commands" { code {
+                "kubectl create serviceaccount me\n"
+                "kubectl apply -f - <<'EOF'\n"
+                "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: act},\n"
+                " rules: [{apiGroups: [switchboard.dev], resources: [operators], verbs: [pause, wake]}]}\n"
+                "EOF\n"
+                "kubectl create clusterrolebinding me --clusterrole=act --serviceaccount=default:me\n"
+                "kubectl create token me\n"
+            } }
+            p.empty.small { "The right for each button, and what is written down of its use: " a href="/help/CONSOLE" { "about this console" } "." }
+        }
+    }
+}
