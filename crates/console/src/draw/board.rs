@@ -77,9 +77,8 @@ fn plate(
 ) -> Markup {
     let join = if base.contains('?') { '&' } else { '?' };
     html! {
-        a href=(format!("{base}{join}near={}", escaped(what))) aria-current=[(near == Some(what)).then_some("true")] aria-label=(format!("{what}: {told}")) {
-            title { (name) ": " (told) }
-            rect class=(format!("plate s-{state}")) x=(x) y=(y) width=(WIDE) height=(HIGH) rx=(round) {}
+        a href=(format!("{base}{join}near={}", escaped(what))) aria-current=[(near == Some(what)).then_some("true")] {
+            rect class=(format!("plate s-{state}")) x=(x) y=(y) width=(WIDE) height=(HIGH) rx=(round) { title { (name) ": " (told) } }
             text x=(x + 14) y=(y + 19) { (cut(name, FITS)) }
             text.sub x=(x + 14) y=(y + 35) { (short(told)) }
         }

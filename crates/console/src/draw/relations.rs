@@ -63,9 +63,8 @@ fn plate(x: usize, y: usize, one: &Relation) -> Markup {
     let between = if one.name.contains(' ') { ' ' } else { '/' };
     let (kind, name) = one.name.split_once(between).unwrap_or((one.what, &one.name));
     html! {
-        a href=(one.href) aria-label=(format!("{}: {}", one.what, one.name)) {
-            title { (one.what) ": " (one.name) }
-            rect.plate x=(x) y=(y) width=(WIDE) height=(HIGH) rx="8" {}
+        a href=(one.href) {
+            rect.plate x=(x) y=(y) width=(WIDE) height=(HIGH) rx="8" { title { (one.what) ": " (one.name) } }
             text x=(x + 12) y=(y + 18) { (cut(name, FITS)) }
             text.sub x=(x + 12) y=(y + 34) { (cut(kind, FITS)) }
         }

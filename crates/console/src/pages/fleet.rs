@@ -21,7 +21,7 @@ pub fn fleet(view: &FleetPage, filter: &str, act: &dyn Fn(&Application) -> Marku
                     div { dt { (word(state)) } dd { (view.states.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
-            form.row action="/fleet" role="search" {
+            form.row action="/fleet" {
                 label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
                 button type="submit" { "Show" }
             }
@@ -59,7 +59,7 @@ fn instances(view: &FleetPage) -> Markup {
         &html! {},
         &html! {
             @if view.instances.is_empty() { p.empty { "No Application is there yet." } } @else {
-                div.scroll { table {
+                div.scroll tabindex="0" role="group" aria-label="Table" { table {
                     thead { tr { th scope="col" { "Namespace" } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Well" } } }
                     tbody { @for one in &view.instances { tr {
                         td { strong { (one.name) } } td.num { (one.applications) }
@@ -79,7 +79,7 @@ fn environments(view: &FleetPage) -> Markup {
         &html! {},
         &html! {
             @if view.environments.is_empty() { p.empty { "None beside the cluster itself." } } @else {
-                div.scroll { table {
+                div.scroll tabindex="0" role="group" aria-label="Table" { table {
                     thead { tr { th scope="col" { "Environment" } th scope="col" { "State" } th scope="col" { "Cluster" } th scope="col" { "Says" } } }
                     tbody { @for one in &view.environments { tr { td { a href=(one.href) { strong { (one.name) } } } td { (word(one.state)) } td.reason { (one.url) } td.reason { (one.message) } } } }
                 } }

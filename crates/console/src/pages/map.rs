@@ -22,7 +22,7 @@ pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
                     div { dt { (word(state)) } dd { (view.plugs.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
-            form.row action="/map" role="search" {
+            form.row action="/map" {
                 label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
                 button type="submit" { "Show" }
                 @if !filter.is_empty() { a.button href="/map" { "All" } }

@@ -13,7 +13,7 @@ pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
         @if !view.hosted {
             section.panel aria-label="No integrations" { p.empty { "No integrations are managed here. Name a source under " code { "integrations" } " in switchboard.yaml; " a href="/help/INTEGRATIONS" { "how" } "." } }
         } @else {
-            form.row action="/shards" role="search" {
+            form.row action="/shards" {
                 label { "Integrations that hold" input name="q" value=(filter) placeholder="terraform" autocomplete="off"; }
                 label { "Shards" select name="different" { option value="" { "all" } option value="1" selected[view.only_different] { "with overrides" } } }
                 button type="submit" { "Show" }

@@ -390,14 +390,23 @@ async fn an_object_that_is_not_right_names_the_cause_in_the_first_five_lines() {
         let why = page.split("<div class=\"why mono\">").nth(1).unwrap().split("</div>").next().unwrap();
         why.lines().take(5).collect::<Vec<_>>().join("\n")
     };
-    let page = town.page("/objects/main/configmaps/default/nameless").await;
-    assert!(lead(&page).contains("set data.name to whom to greet"), "{}", lead(&page));
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while !lead(&town.page("/objects/main/configmaps/default/nameless").await)
+            .contains("set data.name to whom to greet")
+        {}
+    });
+    waited.await.unwrap();
     let path = "/api/v1/namespaces/default/configmaps/greeting";
     let gone = Request::delete(path).body(Vec::new()).unwrap();
     town.client.request::<Value>(gone).await.unwrap();
     town.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "ada"))).await;
     for name in ["ada", "ada-greeting"] {
-        let page = town.page(&format!("/objects/main/configmaps/default/{name}")).await;
-        assert!(lead(&page).contains("ConfigMap greeting to appear"), "{name}: {}", lead(&page));
+        // What a page shows may be some hundred milliseconds old.
+        let waited = tokio::time::timeout(PATIENCE, async {
+            while !lead(&town.page(&format!("/objects/main/configmaps/default/{name}")).await)
+                .contains("ConfigMap greeting to appear")
+            {}
+        });
+        waited.await.unwrap();
     }
 }
