@@ -82,7 +82,7 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 59] = [
+const FIELDS: [&str; 61] = [
     "clusters",
     "clusters.*.kubeconfig",
     "clusters.*.context",
@@ -101,6 +101,8 @@ const FIELDS: [&str; 59] = [
     "journal.maxBytes",
     "journal.maxAge",
     "listen",
+    "console.address",
+    "console.hosts",
     "operators",
     "operators.*.enabled",
     "operators.*.debounce",
