@@ -128,8 +128,7 @@ impl Running {
             let (guests, config, handle) = (guests.clone(), config.clone(), handle.clone());
             tokio::spawn(async move { guests.look_again(&config, &clusters, &handle).await })
         };
-        Ok(Self { handle, host, integrations, engine, guests, looking, _listening: listening })
-        Ok(Self { handle, host, integrations, guests, looking, _listening: listening, _console: console })
+        Ok(Self { handle, host, integrations, engine, guests, looking, _listening: listening, _console: console })
     }
 
     /// Finishes what is under way and stops.
