@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use switchboard_console::{Console, Serving, Source};
 use switchboard_kernel::config::{ClusterConfig, Config};
 use switchboard_kernel::host::{Handle, Host, Settings};
