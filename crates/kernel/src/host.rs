@@ -264,6 +264,7 @@ impl Host {
             Request::Units(operator, units, changed, reply) => {
                 let _ = reply.send(self.core.set_units(now, &operator, units, &changed));
             }
+            Request::Tell(operator, units, reply) => drop(reply.send(self.core.tell(now, &operator, units))),
             Request::Limits(global, operators) => {
                 self.core.set_global(global);
                 operators.into_iter().for_each(|(name, limits)| self.core.set_limits(now, &name, limits));

@@ -135,6 +135,18 @@ const EMPTY_STATUS: &str = "status:
   operationstate: null
 ";
 
+/// The text without the cluster to deploy to, for an Application whose target was removed: Argo CD is to forget it, too.
+///
+/// A text of somebody else, who writes it in another form, stays as it is.
+pub fn without_target(text: &str) -> String {
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| if line.starts_with(TARGET_LINE) { NO_TARGET_LINE } else { line }).collect()
+}
+
+/// How the line of a target begins.
+const TARGET_LINE: &str = "    name: managed-env-";
+const NO_TARGET_LINE: &str = "    name: \"\"\n";
+
 /// The `.spec` that a text means, with the keys Argo CD knows. All but the spec is ignored.
 pub fn read(text: &str) -> Result<Value, SpecError> {
     if text.len() > MAX_SPEC_BYTES {

@@ -129,7 +129,8 @@ fn remove(input: &Input<'_>, known: &Known, decision: &mut Decision) {
         instance: &application.instance,
         resource: OperationResource::Application,
         resource_id: application.id.as_str(),
-        owner: &input.user.id,
+        // Rows of an earlier namespace of the same name are an earlier tenant's.
+        owner: known.owners.first().map_or(&input.user.id, |owner| &owner.user),
     };
     changes.push(Change::put(&operation::row(&wish, id, input.now.moment)));
 }

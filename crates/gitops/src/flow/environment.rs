@@ -19,6 +19,7 @@ use switchboard_ledger::{Moment, Secret};
 use super::operation::{self, Wish};
 use super::tenant::Namespace;
 use super::{Decision, Now, Target, Write};
+use crate::argo::spec_field;
 use crate::kinds::condition::{Truth, set_meta};
 use crate::kinds::environment::{CONDITION, KIND, Reason, SECRET_KEY, SECRET_TYPE};
 use crate::kinds::{self, ManagedEnvironment};
@@ -80,6 +81,8 @@ pub enum Question {
     Verify {
         /// Of what this was taken; it comes back with the answer.
         digest: String,
+        /// In the names of what is made there.
+        uid: String,
         /// The URL.
         host: String,
         /// As whom.
@@ -153,7 +156,8 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, O
 /// Removes all rows of an environment; Applications stay, without a target, and every Argo CD that knew it forgets it.
 fn forget(input: &Input<'_>, known: &Known, id: &mut impl FnMut() -> String, decision: &mut Decision) {
     for application in &known.applications {
-        let without = Application { environment: None, ..application.clone() };
+        let spec_field = spec_field::without_target(&application.spec_field);
+        let without = Application { environment: None, spec_field, ..application.clone() };
         decision.changes.push(Change::update(application, &without));
         ask(input, &application.instance, OperationResource::Application, application.id.as_str(), id, decision);
     }
@@ -223,6 +227,7 @@ fn keep(
         }
         _ => Some(Question::Verify {
             digest,
+            uid: live.metadata.uid.clone(),
             host: live.spec.api_url.clone(),
             access,
             allow_insecure: live.spec.allow_insecure,

@@ -122,7 +122,8 @@ pub fn tidy(rows: &[Operation], objects: &[kinds::Operation], instances: &[Engin
             decision.changes.push(Change::delete(row));
         } else {
             kept.insert(row.id.as_str());
-            decision.again_in(u64::try_from(keep_ms(row)).unwrap_or_default());
+            let left = keep_ms(row) - now.since_ms(row.last_state_update);
+            decision.again_in(u64::try_from(left).unwrap_or_default() + 1);
         }
     }
     // What is over rings no longer; what was never a row of ours rang by mistake.

@@ -24,6 +24,7 @@ pub(super) enum Request {
     Pause(OperatorName, bool, oneshot::Sender<bool>),
     Add(Box<Added>),
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
+    Tell(OperatorName, Vec<Unit>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
     Fields(ObjectKey, oneshot::Sender<Result<Option<Value>, String>>),
     Picture(oneshot::Sender<Arc<Snapshot>>),
@@ -116,6 +117,15 @@ impl Handle {
         changed: Vec<Unit>,
     ) -> Result<bool, Stopped> {
         self.ask_for(|reply| Request::Units(operator, units, changed, reply)).await
+    }
+
+    /// Wakes units for which something changed outside of every cluster, even if their objects are gone. False when there is
+    /// no such operator.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn tell(&self, operator: OperatorName, units: Vec<Unit>) -> Result<bool, Stopped> {
+        self.ask_for(|reply| Request::Tell(operator, units, reply)).await
     }
 
     /// Pauses an operator, or lets it go on. False when there is no such operator.

@@ -89,3 +89,17 @@ fn writes_go_to_the_operators_own_cluster() {
     let Judgement::Write { writes, .. } = decide(&mut core, 2, &run) else { panic!("it creates") };
     assert_eq!(writes[0].object.table, edge());
 }
+
+#[test]
+fn a_unit_is_told_of_what_changed_outside_even_if_there_is_none_of_its_name() {
+    let mut core = settled();
+    let name = OperatorName::new("given");
+    // Of this name there is an object, so that it finds nothing to do, but no unit.
+    assert!(core.tell(Moment(2), &name, vec![Unit::object("shop", "c")]));
+    let woken = runs(core.poll(Moment(2)));
+    assert_eq!(names(&woken), ["c"]);
+    let closed = over(decide(&mut core, 2, &woken[0]));
+    assert_eq!(closed.decision.causes, [Cause::Outside]);
+    assert!(core.unit(Moment(2), &woken[0].unit).is_none(), "it is forgotten again");
+    assert!(!core.tell(Moment(3), &OperatorName::new("nobody"), vec![]));
+}

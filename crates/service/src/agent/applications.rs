@@ -1,0 +1,153 @@
+//! Units: Applications, whose status goes back, and whose edits by others are undone.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchboard_gitops::argo::application::{self, corrected};
+use switchboard_gitops::argo::{DATABASE_ID, status};
+use switchboard_gitops::fleet::moving::is_held;
+use switchboard_gitops::flow::operation::{Wish, ask};
+use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::Plan;
+use switchboard_kernel::resource::Selection;
+use switchboard_kernel::view::{Outside, View};
+use switchboard_ledger::ids::{OperationId, OperationResource};
+use switchboard_ledger::rows::{Application, ApplicationState};
+use switchboard_ledger::{Change, Filter, Key};
+
+use super::{APPLICATIONS_NAME, Agent};
+use crate::asked::{self, stamp};
+use crate::error::ServiceError;
+use crate::resources::{APPLICATIONS, OPERATIONS};
+use crate::{doorbell, ids, rows};
+
+/// How soon an Application that was not as it should be is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// The operator of Applications.
+pub struct Applications(pub Agent);
+
+/// What a unit asks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Seen {
+    now: String,
+    stamp: String,
+    namespace: String,
+    name: String,
+    object: Option<Value>,
+}
+
+impl Outward for Applications {
+    fn name(&self) -> &str {
+        APPLICATIONS_NAME
+    }
+
+    fn declaration(&self) -> Declaration {
+        let rings = Declared::every(&OPERATIONS).at(Place::Management);
+        Declaration {
+            inputs: BTreeSet::from([rings.clone()]),
+            outputs: BTreeSet::from([rings]),
+            service_account: None,
+            units: Units::Each {
+                place: Place::Management,
+                resource: APPLICATIONS,
+                selection: Selection::all().labelled(DATABASE_ID),
+            },
+        }
+    }
+
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        let plan = self.0.store().wait(async {
+            let seen: Seen = serde_json::from_value(request.clone())?;
+            self.0.store().settle(async |view| decide_on(view, &seen).await).await
+        })?;
+        serde_json::to_value(plan).map_err(|error| error.to_string())
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let object = view.at(Place::Management).get(&APPLICATIONS, unit.namespace(), unit.name())?;
+        let seen = Seen {
+            now: view.now().to_string(),
+            stamp: stamp(view),
+            namespace: unit.namespace().to_string(),
+            name: unit.name().to_string(),
+            object: object.map(|object| object.value()),
+        };
+        let answer = outside.ask(serde_json::to_value(&seen)?).map_err(Stop::Failed)?;
+        doorbell::unless_rung(serde_json::from_value(answer)?, view)
+    }
+}
+
+async fn decide_on(view: &mut switchboard_ledger::View, seen: &Seen) -> Result<(Vec<Change>, Plan), ServiceError> {
+    // One that went, or lost its label, is found by its name.
+    let found: Option<Application> = match seen.object.as_ref().and_then(application::row_of) {
+        Some(id) => view.get(&Key::from(id)).await?,
+        None => view.list(&Filter::all().is("name", seen.name.as_str())).await?.pop(),
+    };
+    let Some(row) = found else { return Ok((vec![], Plan::nothing())) };
+    // What another Argo CD says of it is not asked for: it may be on its way from there to here, or back.
+    let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == seen.namespace);
+    if !here || row.name != seen.name {
+        return Ok((vec![], Plan::nothing()));
+    }
+    let mut changes = Vec::new();
+    if let Some(said) = seen.object.as_ref().map(|object| &object["status"]).filter(|status| status.is_object()) {
+        changes.extend(said_of(view, &row, said).await?);
+    }
+    let plan = undo(view, &row, seen, &mut changes).await?;
+    Ok((changes, plan))
+}
+
+/// What Argo CD says, if it is something else than before.
+async fn said_of(
+    view: &mut switchboard_ledger::View,
+    row: &Application,
+    said: &Value,
+) -> Result<Option<Change>, ServiceError> {
+    let packed = status::pack(said)?;
+    let before: Option<ApplicationState> = view.get(&Key::from(&row.id)).await?;
+    let now = ApplicationState { application: row.id.clone(), status: Some(packed) };
+    Ok((before.as_ref() != Some(&now)).then(|| Change::put(&now)))
+}
+
+/// Asks for an Application to be as its row says, if it is not: edited, or gone.
+async fn undo(
+    view: &mut switchboard_ledger::View,
+    row: &Application,
+    seen: &Seen,
+    changes: &mut Vec<Change>,
+) -> Result<Plan, ServiceError> {
+    let is_right = match &seen.object {
+        // What a move holds is the move's.
+        Some(object) if is_held(object) => true,
+        Some(object) if object["metadata"]["deletionTimestamp"].is_null() => {
+            corrected(object, row).map_or(true, |wrong| wrong.is_none())
+        }
+        // It comes back when it is gone.
+        Some(_) => true,
+        None => row.environment.is_none(),
+    };
+    if is_right {
+        return Ok(Plan::nothing());
+    }
+    let Some(owner) = rows::owner_of(view, &row.id).await? else { return Ok(Plan::nothing()) };
+    let wish = Wish {
+        instance: &row.instance,
+        resource: OperationResource::Application,
+        resource_id: row.id.as_str(),
+        owner: &owner.user,
+    };
+    let operations = rows::operations(view, row.id.as_str()).await?;
+    let now = asked::now(&seen.now, &seen.stamp)?.moment;
+    if !operations.iter().any(rows::is_open) {
+        changes.extend(ask(&operations, &wish, || OperationId::from(ids::new()), now));
+    }
+    // Whoever is at it may have looked before the edit: this is looked at again.
+    let mut plan = Plan::nothing().waiting("to be put right").again_after(LOOK_AGAIN);
+    let open = doorbell::open_after(&operations, changes);
+    plan.mutations.extend(doorbell::rings(view, &open, true).await?);
+    Ok(plan)
+}

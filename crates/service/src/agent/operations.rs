@@ -1,0 +1,215 @@
+//! Units: Operations, each of which rings for a row.
+//!
+//! A unit asks twice: which objects its row is about, and, with those, what is to be done.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchboard_gitops::argo::DATABASE_ID;
+use switchboard_gitops::fleet::{self, moving::is_held};
+use switchboard_gitops::flow::agent::Step;
+use switchboard_gitops::flow::operation::{begin, finish};
+use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::{Mutation, Plan};
+use switchboard_kernel::resource::Selection;
+use switchboard_kernel::view::{Outside, View};
+use switchboard_ledger::Change;
+use switchboard_ledger::ids::{OperationId, OperationState};
+
+use super::{Agent, OPERATIONS_NAME};
+use crate::asked::{self, secret, stamp, text};
+use crate::error::ServiceError;
+use crate::resources::{APPLICATIONS, OPERATIONS, PROJECTS, SECRETS};
+use crate::rows;
+use crate::writes::mutation;
+
+/// How soon is looked again at what a move holds.
+const MOVE_LOOK: Duration = Duration::from_millis(500);
+
+/// The operator of Operations.
+pub struct Operations(pub Agent);
+
+/// What a unit asks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ring {
+    now: String,
+    stamp: String,
+    /// The namespace it rings in.
+    pub(super) namespace: String,
+    /// The name of what rings.
+    name: String,
+    /// The row.
+    pub(super) operation: String,
+    /// The objects of that row; none while they are not known.
+    pub(super) live: Option<Live>,
+}
+
+/// Objects as they are.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Live {
+    /// Applications.
+    pub applications: Vec<Value>,
+    /// The tenant's project.
+    pub project: Option<Value>,
+    /// Secrets.
+    pub secrets: Vec<Value>,
+}
+
+/// Which objects a row is about.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Names {
+    /// Applications by name.
+    pub applications: Vec<String>,
+    /// Applications by the row they are labelled with, where no row says their names.
+    pub labelled: Option<String>,
+    /// A project.
+    pub project: Option<String>,
+    /// Secrets.
+    pub secrets: Vec<String>,
+}
+
+impl Outward for Operations {
+    fn name(&self) -> &str {
+        OPERATIONS_NAME
+    }
+
+    fn declaration(&self) -> Declaration {
+        let all = [&OPERATIONS, &APPLICATIONS, &PROJECTS, &SECRETS];
+        let declared: BTreeSet<Declared> =
+            all.into_iter().map(|kind| Declared::every(kind).at(Place::Management)).collect();
+        Declaration {
+            inputs: declared.clone(),
+            outputs: declared,
+            service_account: None,
+            units: Units::Each { place: Place::Management, resource: OPERATIONS, selection: Selection::all() },
+        }
+    }
+
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        self.0.store().wait(async {
+            let ring: Ring = serde_json::from_value(request.clone())?;
+            Ok(match &ring.live {
+                None => serde_json::to_value(self.names(&ring).await?)?,
+                Some(live) => serde_json::to_value(self.work(&ring, live).await?)?,
+            })
+        })
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let at = view.at(Place::Management);
+        let Some(object) = at.get(&OPERATIONS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
+        let mut ring = Ring {
+            now: view.now().to_string(),
+            stamp: stamp(view),
+            namespace: unit.namespace().to_string(),
+            name: unit.name().to_string(),
+            operation: text(&object.value(), "/spec/operationID"),
+            live: None,
+        };
+        let answer = outside.ask(serde_json::to_value(&ring)?).map_err(Stop::Failed)?;
+        let names: Names = serde_json::from_value(answer)?;
+        ring.live = Some(look(view, unit.namespace(), &names)?);
+        let answer = outside.ask(serde_json::to_value(&ring)?).map_err(Stop::Failed)?;
+        Ok(serde_json::from_value(answer)?)
+    }
+}
+
+/// Reads the objects of a row.
+fn look(view: &View, namespace: &str, names: &Names) -> Result<Live, Stop> {
+    let at = view.at(Place::Management);
+    let mut live = Live::default();
+    for name in &names.applications {
+        live.applications.extend(at.get(&APPLICATIONS, namespace, name)?.map(|object| object.value()));
+    }
+    if let Some(id) = &names.labelled {
+        let selection = Selection::namespace(namespace).labelled(&format!("{DATABASE_ID}={id}"));
+        live.applications.extend(at.list(&APPLICATIONS, &selection)?.iter().map(|object| object.value()));
+    }
+    if let Some(name) = &names.project {
+        live.project = at.get(&PROJECTS, namespace, name)?.map(|object| object.value());
+    }
+    for name in &names.secrets {
+        live.secrets.extend(at.get(&SECRETS, namespace, name)?.map(|object| secret(object.value())));
+    }
+    Ok(live)
+}
+
+impl Operations {
+    async fn names(&self, ring: &Ring) -> Result<Names, ServiceError> {
+        let mut view = self.0.store().ledger().view().await?;
+        let names = match rows::operation(&mut view, &OperationId::from(ring.operation.as_str())).await? {
+            Some(row) if rows::is_open(&row) => super::step::names(&mut view, &row).await?,
+            _ => Names::default(),
+        };
+        view.end().await?;
+        Ok(names)
+    }
+
+    async fn work(&self, ring: &Ring, live: &Live) -> Result<Plan, ServiceError> {
+        self.0.store().settle(async |view| self.decide_on(view, ring, live).await).await
+    }
+
+    async fn decide_on(
+        &self,
+        view: &mut switchboard_ledger::View,
+        ring: &Ring,
+        live: &Live,
+    ) -> Result<(Vec<Change>, Plan), ServiceError> {
+        let now = asked::now(&ring.now, &ring.stamp)?.moment;
+        let row = rows::operation(view, &OperationId::from(ring.operation.as_str())).await?;
+        let silent = || {
+            let mut plan = Plan::in_order();
+            plan.push(Mutation::delete(&OPERATIONS, &ring.namespace, &ring.name).at(Place::Management));
+            plan
+        };
+        let Some(row) = row else { return Ok((vec![], silent())) };
+        let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == ring.namespace);
+        if !here {
+            // Whoever rings at the wrong door is not answered, and not sent away either.
+            return Ok((vec![], Plan::nothing()));
+        }
+        if !rows::is_open(&row) {
+            return Ok((vec![], silent()));
+        }
+        // While a unit is on its way to another Argo CD, nothing about it begins, and nobody but the move touches it.
+        let moves = || Plan::nothing().waiting("a move to end").again_after(MOVE_LOOK);
+        if live.applications.iter().any(is_held) {
+            return Ok((vec![], moves()));
+        }
+        let mut begun = Vec::new();
+        if row.state == OperationState::Waiting {
+            match fleet::may_begin(super::step::placement(view, &row).await?.as_ref()) {
+                Some(sure) => begun.extend(sure),
+                None => return Ok((vec![], moves())),
+            }
+        }
+        let step = super::step::step(view, &row, &ring.namespace, live, self.0.is_isolated(), now).await?;
+        let begins = step.begun.clone().or_else(|| begin(&row, now));
+        Ok(match step.next {
+            Step::Write(writes) => {
+                let mut plan = Plan::in_order();
+                plan.mutations.extend(writes.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
+                begun.extend(begins);
+                (begun, plan)
+            }
+            Step::Wait(ms) => {
+                let plan = Plan::nothing().waiting("Argo CD").again_after(Duration::from_millis(ms));
+                begun.extend(begins);
+                (begun, plan)
+            }
+            Step::Done(result) => {
+                let about = rows::operations(view, &row.resource_id).await?;
+                let result = match &result {
+                    Ok(()) => Ok(()),
+                    Err(why) => Err(why.as_str()),
+                };
+                begun.extend(finish(&about, &row, now, result, now));
+                (begun, silent())
+            }
+        })
+    }
+}

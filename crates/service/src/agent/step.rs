@@ -1,0 +1,225 @@
+//! What is left to do about a row.
+
+use serde_json::Value;
+use switchboard_gitops::argo::{
+    application_name, cluster_secret, credential_name, environment_name, project, project_name,
+};
+use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
+use switchboard_ledger::ids::{
+    ApplicationId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId, SyncOperationId,
+    Uid, UserId,
+};
+use switchboard_ledger::rows::fleet::Placement;
+use switchboard_ledger::rows::{
+    Application, ClusterCredentials, ClusterUser, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
+};
+use switchboard_ledger::{Change, Filter, Key, Moment, View};
+
+use super::operations::{Live, Names};
+use crate::error::ServiceError;
+use crate::{instance, rows};
+
+/// What begins the id of an Operation that removes a deployment; its uid follows.
+const REMOVAL: &str = "delete-";
+
+/// What is next, and what of the row changes with it.
+pub struct Next {
+    /// What is next.
+    pub next: Step,
+    /// What is remembered of what is about to be done.
+    pub begun: Option<Change>,
+}
+
+/// Which objects a row is about.
+///
+/// # Errors
+/// As reading.
+pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceError> {
+    let id = row.resource_id.as_str();
+    Ok(match row.resource {
+        OperationResource::Application => {
+            let application: Option<Application> = view.get(&Key::from(id)).await?;
+            let owner = owner(view, row, application.as_ref()).await?;
+            let project = owner.as_ref().map(project_name);
+            match application {
+                Some(application) => Names {
+                    secrets: application.environment.iter().map(environment_name).collect(),
+                    applications: vec![application.name],
+                    project,
+                    ..Names::default()
+                },
+                // A row that is gone says no name. Our own removals do.
+                None => {
+                    let uid = row.id.as_str().strip_prefix(REMOVAL);
+                    let applications = uid.map(|uid| application_name(&Uid::from(uid))).into_iter().collect();
+                    let is_about_project = owner.is_some_and(|owner| owner.as_str() == id);
+                    let labelled = (uid.is_none() && !is_about_project).then(|| id.to_string());
+                    Names { applications, labelled, project, ..Names::default() }
+                }
+            }
+        }
+        OperationResource::SyncOperation => match sync(view, row).await?.1 {
+            Some(application) => Names { applications: vec![application.name], ..Names::default() },
+            None => Names::default(),
+        },
+        OperationResource::ManagedEnvironment => {
+            Names { secrets: vec![environment_name(&ManagedEnvironmentId::from(id))], ..Names::default() }
+        }
+        OperationResource::RepositoryCredentials => {
+            Names { secrets: vec![credential_name(&RepositoryCredentialsId::from(id))], ..Names::default() }
+        }
+        OperationResource::EngineInstance => Names::default(),
+    })
+}
+
+/// Where the unit is that a row is about; none if it is about no Application that is there.
+///
+/// # Errors
+/// As reading.
+pub async fn placement(view: &mut View, row: &Operation) -> Result<Option<Placement>, ServiceError> {
+    let application: Option<Application> = match row.resource {
+        OperationResource::Application => view.get(&Key::from(row.resource_id.as_str())).await?,
+        OperationResource::SyncOperation => sync(view, row).await?.1,
+        _ => None,
+    };
+    let Some(application) = application else { return Ok(None) };
+    let Some(environment) = &application.environment else { return Ok(None) };
+    match rows::owner_of(view, &application.id).await? {
+        Some(owner) => Ok(instance::placement(view, &owner.user, environment).await?),
+        None => Ok(None),
+    }
+}
+
+/// What is left to do.
+///
+/// # Errors
+/// As reading.
+pub async fn step(
+    view: &mut View,
+    row: &Operation,
+    namespace: &str,
+    live: &Live,
+    isolated: bool,
+    now: Moment,
+) -> Result<Next, ServiceError> {
+    let next = |next: Step| Next { next, begun: None };
+    let id = row.resource_id.as_str();
+    Ok(match row.resource {
+        OperationResource::Application => application(view, row, namespace, live, isolated, now).await?,
+        OperationResource::SyncOperation => {
+            let (sync, _) = sync(view, row).await?;
+            next(agent::sync(sync.as_ref(), &SyncOperationId::from(id), live.applications.first()))
+        }
+        OperationResource::ManagedEnvironment => {
+            let id = ManagedEnvironmentId::from(id);
+            let wanted = cluster_secret(view, &id, namespace, isolated).await?;
+            next(agent::environment(wanted.as_ref(), &live.secrets))
+        }
+        OperationResource::RepositoryCredentials => {
+            let wanted: Option<RepositoryCredentials> = view.get(&Key::from(id)).await?;
+            // One that belongs to another Argo CD by now has no place here.
+            let wanted = wanted.filter(|wanted| wanted.instance == row.instance);
+            next(agent::credential(wanted.as_ref(), namespace, &live.secrets, isolated))
+        }
+        OperationResource::EngineInstance => next(Step::Done(Ok(()))),
+    })
+}
+
+async fn application(
+    view: &mut View,
+    row: &Operation,
+    namespace: &str,
+    live: &Live,
+    isolated: bool,
+    now: Moment,
+) -> Result<Next, ServiceError> {
+    let wanted: Option<Application> = view.get(&Key::from(row.resource_id.as_str())).await?;
+    let wanted = wanted.filter(|wanted| wanted.instance == row.instance);
+    let owner = owner(view, row, wanted.as_ref()).await?;
+    let project = match owner.as_ref().filter(|_| isolated) {
+        Some(owner) => project_of(view, owner, namespace).await?,
+        None => None,
+    };
+    let environment = wanted.as_ref().and_then(|wanted| wanted.environment.as_ref());
+    let secret = match environment {
+        Some(environment) => cluster_secret(view, environment, namespace, isolated).await?,
+        None => None,
+    };
+    let around = Around {
+        project: project.as_ref(),
+        live_project: live.project.as_ref().filter(|_| isolated),
+        secret: secret.as_ref(),
+        live_secret: live.secrets.first(),
+    };
+    let Some(wanted) = wanted else { return Ok(removal(row, live, &around, now)) };
+    Ok(Next { next: agent::keep(&wanted, namespace, live.applications.first(), &around), begun: None })
+}
+
+/// That an Application goes without what it deployed is noted before it goes: afterwards nothing would say so.
+fn removal(row: &Operation, live: &Live, around: &Around<'_>, now: Moment) -> Next {
+    let was_cut = row.human_readable_state.as_deref() == Some(CUT);
+    let is_cut = live.applications.iter().any(|object| agent::is_cut(object, now));
+    let noted = Operation {
+        state: OperationState::InProgress,
+        human_readable_state: Some(CUT.to_string()),
+        last_state_update: now,
+        ..row.clone()
+    };
+    let begun = (is_cut && !was_cut).then(|| Change::update(row, &noted));
+    Next { next: agent::remove(&live.applications, around, was_cut, now), begun }
+}
+
+/// Whose an Application is, by its own row; the original takes whoever asked, and that may be a clean-up.
+async fn owner(
+    view: &mut View,
+    row: &Operation,
+    application: Option<&Application>,
+) -> Result<Option<UserId>, ServiceError> {
+    let id = application.map_or_else(|| ApplicationId::from(row.resource_id.as_str()), |one| one.id.clone());
+    let owner = rows::owner_of(view, &id).await?;
+    Ok(owner.map(|owner| owner.user).or_else(|| row.owner.clone()))
+}
+
+/// The project of a tenant as it should be; none for a tenant with nothing to deploy from or to.
+async fn project_of(view: &mut View, user: &UserId, namespace: &str) -> Result<Option<Value>, ServiceError> {
+    let of_user = Filter::all().is("clusteruser_id", user);
+    let (repositories, environments) = (view.list(&of_user).await?, view.list(&of_user).await?);
+    if repositories.is_empty() && environments.is_empty() {
+        return Ok(None);
+    }
+    let tenant: Option<ClusterUser> = view.get(&Key::from(user)).await?;
+    let own = match &tenant {
+        Some(tenant) => rows::own_environment(view, &Uid::from(tenant.user_name.as_str())).await?,
+        None => None,
+    };
+    // Only who deploys to its own namespace may: the name of a namespace of another cluster says nothing about this one.
+    let own: Vec<String> =
+        tenant.filter(|_| own.is_some()).and_then(|tenant| tenant.display_name).into_iter().collect();
+    Ok(Some(project::object(user, namespace, &repositories, &environments, &own)))
+}
+
+/// The Secret of an environment; none for one that is gone, and for a tenant's own namespace.
+async fn cluster_secret(
+    view: &mut View,
+    id: &ManagedEnvironmentId,
+    namespace: &str,
+    isolated: bool,
+) -> Result<Option<Value>, ServiceError> {
+    let Some(environment) = view.get::<ManagedEnvironment>(&Key::from(id)).await? else { return Ok(None) };
+    let Some(credentials) = view.get::<ClusterCredentials>(&Key::from(&environment.credentials)).await? else {
+        return Ok(None);
+    };
+    let permitted: Vec<switchboard_ledger::rows::AppProjectManagedEnvironment> =
+        view.list(&Filter::all().is("managed_environment_id", id)).await?;
+    let user = permitted.first().map(|permission| &permission.user).filter(|_| isolated);
+    Ok(Some(cluster_secret::object(&environment, &credentials, namespace, user)?))
+}
+
+async fn sync(view: &mut View, row: &Operation) -> Result<(Option<SyncOperation>, Option<Application>), ServiceError> {
+    let sync: Option<SyncOperation> = view.get(&Key::from(row.resource_id.as_str())).await?;
+    let application = match sync.as_ref().and_then(|sync| sync.application.as_ref()) {
+        Some(id) => view.get(&Key::from(id)).await?,
+        None => None,
+    };
+    Ok((sync, application))
+}

@@ -1,0 +1,161 @@
+//! Units: GitOpsDeploymentManagedEnvironments.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use switchboard_gitops::flow::environment::{self, Answer, Input, Known, Question, SecretData};
+use switchboard_gitops::flow::tenant::{self, Namespace};
+use switchboard_gitops::kinds::ManagedEnvironment;
+use switchboard_gitops::kinds::environment::SECRET_KEY;
+use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::Plan;
+use switchboard_kernel::view::{Outside, View};
+use switchboard_ledger::ids::UserId;
+use switchboard_ledger::rows::{ClusterUser, Operation};
+use switchboard_ledger::{Change, Key};
+
+use super::{Backend, ENVIRONMENTS_NAME, declared};
+use crate::asked::{Asked, secret, text};
+use crate::error::ServiceError;
+use crate::resources::{ENVIRONMENTS, SECRETS};
+use crate::writes::mutation;
+use crate::{doorbell, ids, rows};
+
+/// The operator of GitOpsDeploymentManagedEnvironments.
+pub struct Environments(pub Backend);
+
+impl Outward for Environments {
+    fn name(&self) -> &str {
+        ENVIRONMENTS_NAME
+    }
+
+    fn declaration(&self) -> Declaration {
+        declared(&ENVIRONMENTS)
+    }
+
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        let plan = self.0.store().wait(async { self.answer(&Asked::read(request)?).await })?;
+        serde_json::to_value(plan).map_err(|error| error.to_string())
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let live = view.get(&ENVIRONMENTS, unit.namespace(), unit.name())?.map(|object| object.value());
+        let wanted = live.as_ref().map(|live| text(live, "/spec/credentialsSecret")).unwrap_or_default();
+        let mut asked = Asked::of(unit, view, live)?;
+        if !wanted.is_empty() {
+            asked.secret = view.get(&SECRETS, unit.namespace(), &wanted)?.map(|object| secret(object.value()));
+        }
+        doorbell::unless_rung(asked.ask(outside)?, view)
+    }
+}
+
+impl Environments {
+    async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
+        let live: Option<ManagedEnvironment> = asked.typed()?;
+        let unit = Unit::object(&asked.namespace, &asked.name);
+        let desk = &self.0.0.environments;
+        let now = asked.now()?.moment;
+        let answer = desk.answer(&unit, now);
+        let store = self.0.store();
+        let decided = store.settle(async |view| self.decide_on(view, asked, live.as_ref(), answer.as_ref()).await);
+        let (mut plan, question) = decided.await?;
+        match question {
+            Some(question) => {
+                desk.ask(&unit, question);
+                plan = plan.waiting("the cluster to answer");
+            }
+            None if matches!(answer, Some(Answer::Refused { .. })) => {
+                let again = desk.again_ms(&unit, now).map(Duration::from_millis);
+                plan.again = [plan.again, again].into_iter().flatten().min();
+            }
+            None => desk.forget(&unit),
+        }
+        Ok(plan)
+    }
+
+    async fn decide_on(
+        &self,
+        view: &mut switchboard_ledger::View,
+        asked: &Asked,
+        live: Option<&ManagedEnvironment>,
+        answer: Option<&Answer>,
+    ) -> Result<(Vec<Change>, (Plan, Option<Question>)), ServiceError> {
+        let tenant = asked.tenant();
+        let known = rows::environments(view, &self.0.named(asked, tenant.as_ref())).await?;
+        let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
+            return Ok((vec![], (Plan::nothing(), None)));
+        };
+        let operations = operations(view, &known).await?;
+        let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
+        let data = asked.secret.as_ref().map(secret_data);
+        let input = Input {
+            now: asked.now()?,
+            namespace: tenant.as_ref().unwrap_or(&nowhere),
+            user: &user,
+            environment: live,
+            secret: data.as_ref(),
+            known: &known,
+            operations: &operations,
+            answer,
+        };
+        let (decision, question) = environment::decide(&input, ids::new);
+        let open = doorbell::open_after(&operations, &decision.changes);
+        let mut plan = Plan::in_order();
+        let writes = decision.writes.into_iter();
+        plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
+        plan.mutations.extend(doorbell::rings(view, &open, false).await?);
+        plan.again = decision.again_ms.map(Duration::from_millis);
+        if decision.changes.is_empty() {
+            changes.clear();
+        }
+        changes.extend(decision.changes);
+        Ok((changes, (plan, question)))
+    }
+
+    /// The tenant: of the namespace, or of the rows when the namespace is gone. None when there is nothing to be done.
+    async fn user(
+        &self,
+        view: &mut switchboard_ledger::View,
+        asked: &Asked,
+        live: Option<&ManagedEnvironment>,
+        tenant: Option<&Namespace>,
+        known: &[Known],
+    ) -> Result<Option<(ClusterUser, Vec<Change>)>, ServiceError> {
+        if live.is_none() && known.is_empty() {
+            return Ok(None);
+        }
+        if let Some(tenant) = tenant {
+            let found = rows::user(view, &tenant.uid).await?;
+            let now = asked.now()?.moment;
+            return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(ids::new()), now)));
+        }
+        let owner = known.iter().flat_map(|known| &known.permissions).map(|permission| &permission.user).next();
+        match owner {
+            Some(owner) => Ok(view.get(&Key::from(owner)).await?.map(|user| (user, Vec::new()))),
+            None => Ok(None),
+        }
+    }
+}
+
+async fn operations(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<Vec<Operation>, ServiceError> {
+    let mut all = Vec::new();
+    for known in known {
+        all.extend(rows::operations(view, known.environment.id.as_str()).await?);
+        for application in &known.applications {
+            all.extend(rows::operations(view, application.id.as_str()).await?);
+        }
+    }
+    Ok(all)
+}
+
+/// What is needed of a tenant's Secret.
+fn secret_data(object: &Value) -> SecretData {
+    let kubeconfig = object["data"][SECRET_KEY].as_str().and_then(|encoded| STANDARD.decode(encoded).ok());
+    SecretData {
+        r#type: text(object, "/type"),
+        kubeconfig: kubeconfig.map(|bytes| String::from_utf8_lossy(&bytes).into_owned().into()),
+    }
+}

@@ -1,0 +1,189 @@
+//! News of rows: which units look again because the agent, or somebody else, changed something.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_kernel::host::Handle;
+use switchboard_kernel::operator::{OperatorName, Unit};
+use switchboard_ledger::ids::{ApiResource, OperationResource};
+use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
+use switchboard_ledger::{Filter, Key, Signal, View};
+
+use super::{
+    Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME, upkeep,
+};
+use crate::error::{ServiceError, told};
+use crate::rows::is_open;
+
+/// How many mappings are read at once when everything is looked at.
+const PAGE: u32 = 1000;
+
+/// Units to wake, by operator; and whether all that have objects are, too.
+#[derive(Default)]
+struct Woken {
+    units: BTreeMap<&'static str, BTreeSet<Unit>>,
+    all: bool,
+}
+
+impl Woken {
+    fn of(&mut self, operator: &'static str) -> &mut BTreeSet<Unit> {
+        self.units.entry(operator).or_default()
+    }
+}
+
+impl Backend {
+    /// Wakes units until the kernel stops. First all that have rows: what went while nobody looked has no object to be woken by.
+    ///
+    /// # Errors
+    /// When the database cannot be listened to.
+    pub async fn follow(&self, handle: Handle) -> Result<(), ServiceError> {
+        let mut signals = self.store().ledger().signals().await?;
+        let mut news = vec![Signal::Everything];
+        loop {
+            match self.woken(&news).await {
+                Ok(woken) => {
+                    if !wake(&handle, woken).await {
+                        return Ok(());
+                    }
+                    news = signals.next().await;
+                }
+                // The next look is at everything: what these were about is not known.
+                Err(error) => {
+                    tracing::warn!(error = told(&error), "could not find out what changed");
+                    news = signals.next().await;
+                    news.insert(0, Signal::Everything);
+                }
+            }
+        }
+    }
+
+    async fn woken(&self, news: &[Signal]) -> Result<Woken, ServiceError> {
+        let mut woken = Woken::default();
+        let mut view = self.store().ledger().view().await?;
+        let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for signal in news {
+            match signal {
+                Signal::Everything => {
+                    self.unsettle();
+                    everything(&mut view, &mut woken).await?;
+                }
+                Signal::Changed { table, key } if seen.insert((table, key)) => {
+                    changed(&mut view, table, key, &mut woken).await?;
+                }
+                Signal::Changed { .. } => {}
+            }
+        }
+        view.end().await?;
+        if !self.is_kept_up() && seen.iter().any(|(table, _)| *table == "operation") {
+            woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
+        }
+        Ok(woken)
+    }
+}
+
+/// Says whether the kernel is still there.
+async fn wake(handle: &Handle, woken: Woken) -> bool {
+    for operator in Backend::names().into_iter().filter(|_| woken.all) {
+        if handle.wake(operator, None).await.is_err() {
+            return false;
+        }
+    }
+    for (operator, units) in woken.units {
+        let told = handle.tell(OperatorName::new(operator), units.into_iter().collect()).await;
+        if told.is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+async fn changed(view: &mut View, table: &str, key: &str, woken: &mut Woken) -> Result<(), ServiceError> {
+    match table {
+        "applicationstate" => deployment(view, key, woken).await,
+        // A tenant that is new has no settled project yet.
+        "clusteruser" => match view.get::<ClusterUser>(&Key::from(key)).await? {
+            Some(user) => {
+                woken.of(TENANTS_NAME).extend(user.display_name.map(|name| Unit::object("", &name)));
+                Ok(())
+            }
+            None => Ok(()),
+        },
+        "operation" => match view.get::<Operation>(&Key::from(key)).await? {
+            // Who opened it knows.
+            Some(row) if !is_open(&row) => of_operation(view, &row, woken).await,
+            _ => Ok(()),
+        },
+        // Whatever waits for a first one has no rows.
+        "gitopsengineinstance" | "switchboard_instance" => {
+            woken.all = true;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn of_operation(view: &mut View, row: &Operation, woken: &mut Woken) -> Result<(), ServiceError> {
+    match row.resource {
+        OperationResource::Application => deployment(view, &row.resource_id, woken).await,
+        OperationResource::SyncOperation => resource(view, ApiResource::SyncRun, &row.resource_id, woken).await,
+        OperationResource::ManagedEnvironment | OperationResource::RepositoryCredentials => Ok(()),
+        OperationResource::EngineInstance => Ok(()),
+    }
+}
+
+async fn deployment(view: &mut View, application: &str, woken: &mut Woken) -> Result<(), ServiceError> {
+    let filter = Filter::all().is("application_id", application);
+    for mapping in view.list::<DeploymentToApplication>(&filter).await? {
+        woken.of(DEPLOYMENTS_NAME).extend(unit_of(&mapping));
+    }
+    Ok(())
+}
+
+async fn resource(view: &mut View, of: ApiResource, key: &str, woken: &mut Woken) -> Result<(), ServiceError> {
+    let filter = Filter::all().is("api_resource_type", of).is("db_relation_key", key);
+    for mapping in view.list::<ApiToDatabase>(&filter).await? {
+        woken.of(operator_of(mapping.resource)).insert(Unit::object(&mapping.namespace, &mapping.name));
+    }
+    Ok(())
+}
+
+async fn everything(view: &mut View, woken: &mut Woken) -> Result<(), ServiceError> {
+    woken.all = true;
+    let mut page = Filter::all().limit(PAGE);
+    loop {
+        let mappings: Vec<DeploymentToApplication> = view.list(&page).await?;
+        woken.of(DEPLOYMENTS_NAME).extend(mappings.iter().filter_map(unit_of));
+        let Some(last) = mappings.last() else { break };
+        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+    }
+    let mut page = Filter::all().limit(PAGE);
+    loop {
+        let users: Vec<ClusterUser> = view.list(&page).await?;
+        let names = users.iter().filter_map(|user| user.display_name.as_deref());
+        woken.of(TENANTS_NAME).extend(names.map(|name| Unit::object("", name)));
+        let Some(last) = users.last() else { break };
+        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+    }
+    let mut page = Filter::all().limit(PAGE);
+    loop {
+        let mappings: Vec<ApiToDatabase> = view.list(&page).await?;
+        for mapping in &mappings {
+            let unit = Unit::object(&mapping.namespace, &mapping.name);
+            woken.of(operator_of(mapping.resource)).insert(unit);
+        }
+        let Some(last) = mappings.last() else { break };
+        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+    }
+    Ok(())
+}
+
+fn unit_of(mapping: &DeploymentToApplication) -> Option<Unit> {
+    Some(Unit::object(mapping.namespace.as_deref()?, mapping.name.as_deref()?))
+}
+
+fn operator_of(resource: ApiResource) -> &'static str {
+    match resource {
+        ApiResource::ManagedEnvironment => ENVIRONMENTS_NAME,
+        ApiResource::SyncRun => SYNC_RUNS_NAME,
+        ApiResource::RepositoryCredential => CREDENTIALS_NAME,
+    }
+}

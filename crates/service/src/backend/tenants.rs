@@ -1,0 +1,239 @@
+//! Units: namespaces, each of which may be a tenant. What a tenant's project may use follows from all of its resources, and what is
+//! left of a tenant whose namespace is gone goes.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchboard_gitops::flow::operation::{self, Wish};
+use switchboard_gitops::flow::tenant;
+use switchboard_gitops::repository::normalise;
+use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::{Plan, Standing};
+use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::view::{Outside, View};
+use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, Uid};
+use switchboard_ledger::rows::{
+    AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
+    ManagedEnvironment, Operation, RepositoryCredentials,
+};
+use switchboard_ledger::{Change, Filter, Key, Moment};
+
+use super::{Backend, TENANTS_NAME};
+use crate::asked::{self, stamp, text};
+use crate::error::ServiceError;
+use crate::resources::{CREDENTIALS, DEPLOYMENTS, NAMESPACES, OPERATIONS};
+use crate::{doorbell, ids, rows};
+
+/// The operator of namespaces.
+pub struct Tenants(pub Backend);
+
+#[derive(Serialize, Deserialize)]
+struct Question {
+    now: String,
+    stamp: String,
+    namespace: String,
+    /// None if it is gone, or going.
+    uid: Option<String>,
+    repositories: BTreeSet<String>,
+}
+
+impl Outward for Tenants {
+    fn name(&self) -> &str {
+        TENANTS_NAME
+    }
+
+    fn declaration(&self) -> Declaration {
+        let rings = Declared::every(&OPERATIONS).at(Place::Management);
+        let mut inputs: BTreeSet<Declared> = [&DEPLOYMENTS, &CREDENTIALS].into_iter().map(Declared::every).collect();
+        inputs.insert(rings.clone());
+        let units = Units::Each { place: Place::Configuration, resource: NAMESPACES, selection: Selection::all() };
+        Declaration { inputs, outputs: BTreeSet::from([rings]), service_account: None, units }
+    }
+
+    fn reach(&self, request: &Value) -> Result<Value, String> {
+        let plan = self.0.store().wait(async { self.answer(&serde_json::from_value(request.clone())?).await })?;
+        serde_json::to_value(plan).map_err(|error| error.to_string())
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let live = view.get(&NAMESPACES, "", unit.name())?.map(|object| object.value());
+        let live = live.filter(|live| live["metadata"]["deletionTimestamp"].is_null());
+        let mut repositories = BTreeSet::new();
+        named(view, unit.name(), &DEPLOYMENTS, "/spec/source/repoURL", &mut repositories)?;
+        named(view, unit.name(), &CREDENTIALS, "/spec/repository", &mut repositories)?;
+        let question = Question {
+            now: view.now().to_string(),
+            stamp: stamp(view),
+            namespace: unit.name().to_string(),
+            uid: live.map(|live| text(&live, "/metadata/uid")),
+            repositories,
+        };
+        let answer = outside.ask(serde_json::to_value(question)?).map_err(Stop::Failed)?;
+        doorbell::unless_rung(serde_json::from_value(answer)?, view)
+    }
+}
+
+/// Repositories that resources of a namespace name.
+fn named(
+    view: &View,
+    namespace: &str,
+    kind: &Resource,
+    pointer: &str,
+    into: &mut BTreeSet<String>,
+) -> Result<(), Stop> {
+    for object in view.list(kind, &Selection::namespace(namespace))? {
+        let object = object.value();
+        if object["metadata"]["deletionTimestamp"].is_null() {
+            into.insert(normalise(&text(&object, pointer)));
+        }
+    }
+    Ok(())
+}
+
+impl Tenants {
+    /// A namespace in which nothing that counts has changed since it was settled costs no question.
+    async fn answer(&self, question: &Question) -> Result<Plan, ServiceError> {
+        let mut hasher = DefaultHasher::new();
+        (&question.uid, &question.repositories).hash(&mut hasher);
+        let seen = hasher.finish();
+        if self.0.is_settled(&question.namespace, seen) {
+            return Ok(Plan::nothing());
+        }
+        let (plan, is_tenant) = self.0.store().settle(async |view| self.decide_on(view, question).await).await?;
+        // One whose first row is about to be written is looked at again when it is.
+        let is_told = is_tenant || question.repositories.is_empty();
+        if is_told && plan.mutations.is_empty() && plan.standing == Standing::Ready {
+            self.0.set_settled(&question.namespace, seen, question.uid.is_some());
+        }
+        Ok(plan)
+    }
+
+    async fn decide_on(
+        &self,
+        view: &mut switchboard_ledger::View,
+        question: &Question,
+    ) -> Result<(Vec<Change>, (Plan, bool)), ServiceError> {
+        let now = asked::now(&question.now, &question.stamp)?.moment;
+        let mut changes = Vec::new();
+        let (mut plan, mut is_tenant) = (Plan::nothing(), false);
+        if let Some(uid) = &question.uid
+            && let Some(user) = rows::user(view, &Uid::from(uid.as_str())).await?
+        {
+            plan = project(view, &user, &question.repositories, now, &mut changes).await?;
+            is_tenant = true;
+        }
+        if !self.0.settings().shared {
+            let filter = Filter::all().is("display_name", question.namespace.as_str());
+            let users: Vec<ClusterUser> = view.list(&filter).await?;
+            for user in users.iter().filter(|user| question.uid.as_ref() != Some(&user.user_name)) {
+                if !forget(view, user, now, &mut changes).await? {
+                    // A unit without an object is forgotten when it is done, whatever it waits for: so it is not.
+                    plan = plan.failing("something of the tenant is left");
+                    let asked = rows::operations(view, user.id.as_str()).await?;
+                    let open = doorbell::open_after(&asked, &changes);
+                    plan.mutations.extend(doorbell::rings(view, &open, false).await?);
+                }
+            }
+        }
+        Ok((changes, (plan, is_tenant)))
+    }
+}
+
+/// Makes the repositories of a tenant those that its resources name, and has every Argo CD look that knows the tenant.
+async fn project(
+    view: &mut switchboard_ledger::View,
+    user: &ClusterUser,
+    wanted: &BTreeSet<String>,
+    now: Moment,
+    changes: &mut Vec<Change>,
+) -> Result<Plan, ServiceError> {
+    let rows: Vec<AppProjectRepository> = view.list(&Filter::all().is("clusteruser_id", &user.id)).await?;
+    changes.extend(tenant::repositories(&user.id, &rows, wanted, ids::new, now));
+    let asked = rows::operations(view, user.id.as_str()).await?;
+    if !changes.is_empty() {
+        let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", &user.id)).await?;
+        let instances: BTreeSet<EngineInstanceId> = accesses.into_iter().map(|access| access.instance).collect();
+        for instance in &instances {
+            // No Application has a tenant's id: the agent finds nothing to deploy, and puts the project right.
+            let wish = Wish {
+                instance,
+                resource: OperationResource::Application,
+                resource_id: user.id.as_str(),
+                owner: &user.id,
+            };
+            changes.extend(operation::ask(&asked, &wish, || OperationId::from(ids::new()), now));
+        }
+    }
+    let mut plan = Plan::nothing();
+    let open = doorbell::open_after(&asked, changes);
+    plan.mutations.extend(doorbell::rings(view, &open, false).await?);
+    Ok(plan)
+}
+
+/// Has every Argo CD that knows a tenant look at its project.
+async fn ask(
+    view: &mut switchboard_ledger::View,
+    user: &ClusterUser,
+    asked: &[Operation],
+    now: Moment,
+    changes: &mut Vec<Change>,
+) -> Result<(), ServiceError> {
+    let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", &user.id)).await?;
+    let instances: BTreeSet<EngineInstanceId> = accesses.into_iter().map(|access| access.instance).collect();
+    for instance in &instances {
+        // No Application has a tenant's id: the agent finds nothing to deploy, and puts the project right.
+        let wish =
+            Wish { instance, resource: OperationResource::Application, resource_id: user.id.as_str(), owner: &user.id };
+        changes.extend(operation::ask(asked, &wish, || OperationId::from(ids::new()), now));
+    }
+    Ok(())
+}
+
+/// Removes a tenant of whom nothing is left; its project goes first. False if something is left.
+async fn forget(
+    view: &mut switchboard_ledger::View,
+    user: &ClusterUser,
+    now: Moment,
+    changes: &mut Vec<Change>,
+) -> Result<bool, ServiceError> {
+    let of = |column| Filter::all().is(column, &user.id);
+    let applications: Vec<ApplicationOwner> = view.list(&of("application_owner_user_id").limit(1)).await?;
+    let environments: Vec<AppProjectManagedEnvironment> = view.list(&of("clusteruser_id").limit(1)).await?;
+    let credentials: Vec<RepositoryCredentials> = view.list(&of("repo_cred_user_id").limit(1)).await?;
+    let operations: Vec<Operation> = view.list(&of("operation_owner_user_id")).await?;
+    let busy = operations.iter().any(rows::is_open);
+    if busy || !applications.is_empty() || !environments.is_empty() || !credentials.is_empty() {
+        return Ok(false);
+    }
+    let repositories: Vec<AppProjectRepository> = view.list(&of("clusteruser_id")).await?;
+    if !repositories.is_empty() {
+        changes.extend(repositories.iter().map(Change::delete));
+        ask(view, user, &operations, now, changes).await?;
+        return Ok(false);
+    }
+    for row in &operations {
+        changes.push(Change::update(row, &Operation { owner: None, ..row.clone() }));
+    }
+    let accesses: Vec<ClusterAccess> = view.list(&of("clusteraccess_user_id")).await?;
+    changes.extend(accesses.iter().map(Change::delete));
+    if let Some(mapping) = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await? {
+        let own: Option<ManagedEnvironment> = view.get(&Key::from(mapping.relation_key.as_str())).await?;
+        let used: Vec<Application> =
+            view.list(&Filter::all().is("managed_environment_id", mapping.relation_key.as_str()).limit(1)).await?;
+        if !used.is_empty() {
+            return Ok(false);
+        }
+        changes.push(Change::delete(&mapping));
+        if let Some(own) = own {
+            let credentials: Option<switchboard_ledger::rows::ClusterCredentials> =
+                view.get(&Key::from(&own.credentials)).await?;
+            changes.push(Change::delete(&own));
+            changes.extend(credentials.iter().map(Change::delete));
+        }
+    }
+    changes.push(Change::delete(user));
+    Ok(true)
+}

@@ -1,0 +1,114 @@
+//! Which Argo CD deploys what: the rows that the fleet's decisions are made on.
+
+use switchboard_gitops::fleet::setup::{self, Limits, Registration};
+use switchboard_gitops::fleet::{self, Candidate, NoRoom, Unit};
+use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_ledger::ids::{KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
+use switchboard_ledger::rows::fleet::{Member, Placement};
+use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
+use switchboard_ledger::{Change, Filter, Key, LedgerError, Moment, View};
+
+use crate::rows;
+
+/// An Argo CD, and what makes sure that it is the one.
+pub type Seat = (EngineInstance, Vec<Change>);
+
+/// The Argo CD for what a tenant deploys to an environment. What makes it so goes into the transaction that relies on it.
+///
+/// # Errors
+/// As reading; the inner one if none takes it.
+pub async fn place(
+    view: &mut View,
+    user: &UserId,
+    environment: &ManagedEnvironmentId,
+    now: Moment,
+) -> Result<Result<Seat, NoRoom>, LedgerError> {
+    let placement = placement(view, user, environment).await?;
+    let (access, fleet) = match &placement {
+        Some(_) => (Vec::new(), Vec::new()),
+        None => {
+            let filter =
+                Filter::all().is("clusteraccess_user_id", user).is("clusteraccess_managed_environment_id", environment);
+            (view.list::<ClusterAccess>(&filter).await?, candidates(view).await?)
+        }
+    };
+    let unit = Unit { user: user.clone(), environment: environment.clone() };
+    let placed = match fleet::place(&unit, placement.as_ref(), &access, &fleet, now) {
+        Ok(placed) => placed,
+        Err(full) => return Ok(Err(full)),
+    };
+    let found = rows::instance(view, &placed.instance).await?;
+    Ok(found.map(|instance| (instance, placed.changes)).ok_or(NoRoom { members: 0, cordoned: 0 }))
+}
+
+/// Where a unit is.
+///
+/// # Errors
+/// As reading.
+pub async fn placement(
+    view: &mut View,
+    user: &UserId,
+    environment: &ManagedEnvironmentId,
+) -> Result<Option<Placement>, LedgerError> {
+    view.get(&Key::of([user.as_str(), environment.as_str()])).await
+}
+
+/// The Argo CD for what a tenant has beside its units: one that it uses, or would.
+///
+/// # Errors
+/// As reading.
+pub async fn of_tenant(view: &mut View, user: &UserId, now: Moment) -> Result<Option<EngineInstance>, LedgerError> {
+    let used: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", user).limit(1)).await?;
+    if let Some(access) = used.first() {
+        return rows::instance(view, &access.instance).await;
+    }
+    let unit = Unit { user: user.clone(), environment: ManagedEnvironmentId::from("") };
+    match fleet::place(&unit, None, &[], &candidates(view).await?, now) {
+        Ok(placed) => rows::instance(view, &placed.instance).await,
+        Err(_) => Ok(None),
+    }
+}
+
+/// All of the fleet, with what each has.
+async fn candidates(view: &mut View) -> Result<Vec<Candidate>, LedgerError> {
+    let members: Vec<Member> = view.list(&Filter::all()).await?;
+    let mut all = Vec::new();
+    for instance in view.list::<EngineInstance>(&Filter::all()).await? {
+        all.push(Candidate {
+            member: members.iter().find(|member| member.instance == instance.id).cloned(),
+            applications: view.count::<Application>("engine_instance_inst_id", &instance.id).await?,
+            environments: view.count::<Placement>("instance_id", &instance.id).await?,
+            instance,
+        });
+    }
+    Ok(all)
+}
+
+/// Makes a namespace of a cluster known as an Argo CD of the fleet. `cluster` is the uid of its `kube-system`.
+///
+/// # Errors
+/// As reading.
+pub async fn register(
+    view: &mut View,
+    cluster: &Uid,
+    namespace: &Namespace,
+    id: impl FnMut() -> String,
+    now: Moment,
+) -> Result<Vec<Change>, LedgerError> {
+    let mut mappings: Vec<KubernetesToDatabase> = Vec::new();
+    for relation in [KubernetesRelation::EngineCluster, KubernetesRelation::EngineInstance] {
+        mappings.extend(view.list(&Filter::all().is("db_relation_type", relation)).await?);
+    }
+    let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
+    let members: Vec<Member> = view.list(&Filter::all()).await?;
+    let input = Registration {
+        cluster,
+        namespace,
+        mappings: &mappings,
+        instances: &instances,
+        members: &members,
+        limits: Limits::default(),
+        now,
+    };
+    Ok(setup::register(&input, id).1)
+}

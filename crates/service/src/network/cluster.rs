@@ -1,0 +1,256 @@
+//! Asking a tenant's cluster: does a credential work, make a service account, remove it.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::{Value, json};
+use switchboard_gitops::flow::environment::{Answer, Question};
+use switchboard_gitops::kinds::environment::Reason;
+use switchboard_gitops::kubeconfig::{self, Access};
+use switchboard_ledger::Secret;
+use switchboard_ledger::rows::ClusterCredentials;
+
+use crate::asked::text;
+use crate::error::told;
+
+/// Where service accounts of ours are made.
+const NAMESPACE: &str = "kube-system";
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long an answer may take.
+const READ: Duration = Duration::from_secs(20);
+/// How long a token is waited for.
+const TOKEN: Duration = Duration::from_secs(120);
+/// How often is looked for it.
+const TOKEN_LOOK: Duration = Duration::from_millis(250);
+/// How often a cluster is asked to let a service account go before it is given up.
+const MAX_RETIRES: u32 = 5;
+/// The wait between two of these.
+const RETIRE_WAIT: Duration = Duration::from_secs(5);
+
+type Failed = (Reason, String);
+
+/// Asks.
+pub async fn ask(question: &Question) -> Answer {
+    match question {
+        Question::Verify { digest, uid, host, access, allow_insecure, namespace, install } => {
+            let verified = verify(host, access, *allow_insecure, namespace.as_deref(), install.then_some(uid.as_str()));
+            match verified.await {
+                Ok(token) => Answer::Verified { digest: digest.clone(), token },
+                Err((reason, message)) => Answer::Refused { digest: digest.clone(), reason, message },
+            }
+        }
+        Question::Retire { credentials, uid } => {
+            retire(credentials, uid).await;
+            Answer::Retired { uid: uid.clone() }
+        }
+    }
+}
+
+/// What is said when a cluster took too long.
+pub fn late(question: &Question) -> Answer {
+    match question {
+        Question::Verify { digest, .. } => Answer::Refused {
+            digest: digest.clone(),
+            reason: Reason::UnableToCreateClient,
+            message: "the cluster did not answer in time".to_string(),
+        },
+        Question::Retire { uid, .. } => Answer::Retired { uid: uid.clone() },
+    }
+}
+
+async fn verify(
+    host: &str,
+    access: &Access,
+    insecure: bool,
+    namespace: Option<&str>,
+    install: Option<&str>,
+) -> Result<Option<Secret>, Failed> {
+    let client = client(host, access, insecure).await?;
+    let Some(uid) = install else {
+        return check(&client, host, namespace).await.map(|()| None);
+    };
+    let token = make(&client, host, uid).await?;
+    let own = Access { token: Some(token.clone()), client_certificate: None, client_key: None, ..access.clone() };
+    check(&self::client(host, &own, insecure).await?, host, namespace).await?;
+    Ok(Some(token))
+}
+
+/// A client made of what a kubeconfig said, and of nothing it names: no program is run, no file is read.
+async fn client(host: &str, access: &Access, insecure: bool) -> Result<Client, Failed> {
+    let encoded = |text: &Option<String>| text.as_ref().map(|text| STANDARD.encode(text));
+    let mut cluster = json!({"server": host});
+    if insecure {
+        cluster["insecure-skip-tls-verify"] = true.into();
+    } else if let Some(ca) = encoded(&access.ca) {
+        cluster["certificate-authority-data"] = ca.into();
+    }
+    let mut user = json!({});
+    if let Some(token) = &access.token {
+        user["token"] = token.expose().into();
+    }
+    if let (Some(certificate), Some(key)) = (encoded(&access.client_certificate), &access.client_key) {
+        user["client-certificate-data"] = certificate.into();
+        user["client-key-data"] = STANDARD.encode(key.expose()).into();
+    }
+    let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": cluster}], "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]});
+    let refused = |message: String| (Reason::UnableToCreateClient, message);
+    let config: Kubeconfig = serde_json::from_value(config).map_err(|_| refused("the kubeconfig is odd".into()))?;
+    let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(|error| (Reason::UnableToRetrieveRestConfig, told(&error)))?;
+    config.connect_timeout = Some(CONNECT);
+    config.read_timeout = Some(READ);
+    config.write_timeout = Some(READ);
+    // A proxy of ours is no concern of the tenant's cluster.
+    config.proxy_url = None;
+    Client::try_from(config).map_err(|error| refused(told(&error)))
+}
+
+/// Whether the cluster lets these look at what is to be deployed to.
+async fn check(client: &Client, host: &str, namespace: Option<&str>) -> Result<(), Failed> {
+    let path = match namespace {
+        Some(namespace) => format!("/api/v1/namespaces/{namespace}"),
+        None => "/api/v1/namespaces?limit=1".to_string(),
+    };
+    match send(client, "GET", &path, Value::Null).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(failed(host, &error, Reason::UnableToValidateClusterCredentials)),
+    }
+}
+
+async fn make(client: &Client, host: &str, uid: &str) -> Result<Secret, Failed> {
+    let refused = |error: kube::Error| failed(host, &error, Reason::UnableToInstallServiceAccount);
+    for (path, body) in objects(uid) {
+        match send(client, "POST", &path, body).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            made => drop(made.map_err(refused)?),
+        }
+    }
+    let secret = format!("/api/v1/namespaces/{NAMESPACE}/secrets/{}", token_name(uid));
+    let wait = async {
+        loop {
+            let found = send(client, "GET", &secret, Value::Null).await.map_err(refused)?;
+            let token =
+                STANDARD.decode(text(&found, "/data/token")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            if let Some(token) = token.filter(|token| !token.is_empty()) {
+                return Ok(Secret::from(token));
+            }
+            tokio::time::sleep(TOKEN_LOOK).await;
+        }
+    };
+    let late = || (Reason::UnableToInstallServiceAccount, "the service account got no token in time".to_string());
+    tokio::time::timeout(TOKEN, wait).await.map_err(|_| late())?
+}
+
+fn account_name(uid: &str) -> String {
+    format!("argocd-manager-{uid}")
+}
+
+fn token_name(uid: &str) -> String {
+    format!("argocd-manager-token-{uid}")
+}
+
+/// What is ours on a target, each with the path it is made at. The original's names.
+fn objects(uid: &str) -> [(String, Value); 4] {
+    let (account, role) = (account_name(uid), format!("argocd-manager-cluster-role-{uid}"));
+    let binding = format!("argocd-manager-cluster-role-binding-{uid}");
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let all = json!(["*"]);
+    [
+        (
+            format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"),
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account}}),
+        ),
+        (
+            format!("{rbac}/clusterroles"),
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": role},
+                "rules": [{"apiGroups": all, "resources": all, "verbs": all}, {"nonResourceURLs": all, "verbs": all}]}),
+        ),
+        (
+            format!("{rbac}/clusterrolebindings"),
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+                "metadata": {"name": binding},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+                "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}]}),
+        ),
+        (
+            format!("/api/v1/namespaces/{NAMESPACE}/secrets"),
+            json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+                "metadata": {"name": token_name(uid), "annotations": {"kubernetes.io/service-account.name": account}}}),
+        ),
+    ]
+}
+
+/// Removes what is ours. A cluster that cannot be asked any more keeps it: nothing could be done about that, and it is told.
+async fn retire(credentials: &ClusterCredentials, uid: &str) {
+    for round in 1..=MAX_RETIRES {
+        match remove(credentials, uid).await {
+            Ok(()) => return,
+            Err(why) => {
+                let host = credentials.host.as_deref().unwrap_or_default();
+                tracing::warn!(host, round, why, "could not remove service account {}", account_name(uid));
+            }
+        }
+        if round < MAX_RETIRES {
+            tokio::time::sleep(RETIRE_WAIT).await;
+        }
+    }
+}
+
+async fn remove(credentials: &ClusterCredentials, uid: &str) -> Result<(), String> {
+    let host = credentials.host.as_deref().unwrap_or_default();
+    let config = credentials.kube_config.as_ref().map_or("", |config| config.expose());
+    let access = kubeconfig::read(config, host).map_err(|(_, message)| message)?;
+    let client = client(host, &access, credentials.allow_insecure).await.map_err(|(_, message)| message)?;
+    // In the other order than they were made: an account without its rights is no danger.
+    for (path, body) in objects(uid).iter().rev() {
+        let path = format!("{path}/{}", text(body, "/metadata/name"));
+        match send(&client, "DELETE", &path, Value::Null).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            // It takes the credentials no longer: nothing of ours can be reached there.
+            Err(kube::Error::Api(status)) if status.code == 401 => return Ok(()),
+            gone => drop(gone.map_err(|error| told(&error))?),
+        }
+    }
+    Ok(())
+}
+
+async fn send(client: &Client, method: &str, path: &str, body: Value) -> Result<Value, kube::Error> {
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    let request = http::Request::builder().method(method).uri(path).header("Content-Type", "application/json");
+    client.request(request.body(body).map_err(kube::Error::HttpError)?).await
+}
+
+/// What a tenant is told. What the cluster itself said is its own; a cluster that was not found is told as the original does.
+fn failed(host: &str, error: &kube::Error, refused: Reason) -> Failed {
+    if let kube::Error::Api(status) = error {
+        return (refused, status.message.clone());
+    }
+    let why = told(error);
+    let unknown = ["failed to lookup address", "Name or service not known", "No address associated", "dns error"];
+    if unknown.iter().any(|words| why.contains(words)) {
+        let name = host.trim_start_matches("https://").split([':', '/']).next().unwrap_or_default();
+        let said = format!("Get \"{host}/api?timeout=32s\": dial tcp: lookup {name}: no such host");
+        return (Reason::UnableToCreateClient, said);
+    }
+    (Reason::UnableToCreateClient, format!("Get \"{host}/api?timeout=32s\": {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_on_a_target_has_the_originals_names() {
+        let names: Vec<String> = objects("u1").iter().map(|(_, body)| text(body, "/metadata/name")).collect();
+        assert_eq!(
+            names[..3],
+            ["argocd-manager-u1", "argocd-manager-cluster-role-u1", "argocd-manager-cluster-role-binding-u1"]
+        );
+    }
+}

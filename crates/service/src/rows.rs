@@ -1,0 +1,217 @@
+//! Rows that belong together, read in one view.
+
+use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
+use switchboard_ledger::ids::{
+    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationState, Uid,
+};
+use switchboard_ledger::rows::{
+    ApiToDatabase, Application, ApplicationOwner, ClusterUser, DeploymentToApplication, EngineInstance,
+    KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
+};
+use switchboard_ledger::{Filter, Key, LedgerError, View};
+
+type Read<T> = Result<T, LedgerError>;
+
+/// The tenant of a namespace.
+///
+/// # Errors
+/// As reading.
+pub async fn user(view: &mut View, namespace: &Uid) -> Read<Option<ClusterUser>> {
+    Ok(view.list(&Filter::all().is("user_name", namespace.as_str())).await?.pop())
+}
+
+/// The environment that is a tenant's own namespace.
+///
+/// # Errors
+/// As reading.
+pub async fn own_environment(view: &mut View, namespace: &Uid) -> Read<Option<KubernetesToDatabase>> {
+    let filter = Filter::all()
+        .is("kubernetes_resource_uid", namespace.as_str())
+        .is("db_relation_type", KubernetesRelation::ManagedEnvironment);
+    Ok(view.list(&filter).await?.pop())
+}
+
+/// An Argo CD.
+///
+/// # Errors
+/// As reading.
+pub async fn instance(view: &mut View, id: &EngineInstanceId) -> Read<Option<EngineInstance>> {
+    view.get(&Key::from(id)).await
+}
+
+/// Operations about a row, of whatever table: ids are never the same.
+///
+/// # Errors
+/// As reading.
+pub async fn operations(view: &mut View, resource_id: &str) -> Read<Vec<Operation>> {
+    view.list(&Filter::all().is("resource_id", resource_id)).await
+}
+
+/// One Operation.
+///
+/// # Errors
+/// As reading.
+pub async fn operation(view: &mut View, id: &OperationId) -> Read<Option<Operation>> {
+    view.get(&Key::from(id)).await
+}
+
+/// Whether somebody still waits for it.
+pub fn is_open(row: &Operation) -> bool {
+    matches!(row.state, OperationState::Waiting | OperationState::InProgress)
+}
+
+/// Deployments of a name: of this namespace, and of earlier ones of its name if the database is this backend's alone.
+///
+/// # Errors
+/// As reading.
+pub async fn deployments(view: &mut View, of: &Named<'_>) -> Read<Vec<deployment::Known>> {
+    let filter = Filter::all().is("name", of.name).is("namespace", of.namespace);
+    let mut known = Vec::new();
+    for mapping in view.list::<DeploymentToApplication>(&filter).await? {
+        if of.takes(mapping.namespace_uid.as_ref()) {
+            known.push(deployment(view, mapping).await?);
+        }
+    }
+    Ok(known)
+}
+
+/// All that belongs to a deployment.
+///
+/// # Errors
+/// As reading.
+pub async fn deployment(view: &mut View, mapping: DeploymentToApplication) -> Read<deployment::Known> {
+    let key = Key::from(&mapping.application);
+    let of = |column| Filter::all().is(column, &mapping.application);
+    Ok(deployment::Known {
+        application: view.get(&key).await?,
+        state: view.get(&key).await?,
+        owners: view.list(&of("application_owner_application_id")).await?,
+        syncs: view.list(&of("application_id")).await?,
+        mapping,
+    })
+}
+
+/// Who is asked about: a resource by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// That namespace, if it is there.
+    pub tenant: Option<&'a Namespace>,
+    /// Whether other backends keep their tenants in the same database: namespaces of one name may then be several.
+    pub shared: bool,
+}
+
+impl Named<'_> {
+    fn takes(&self, namespace: Option<&Uid>) -> bool {
+        !self.shared || self.tenant.is_some_and(|tenant| namespace == Some(&tenant.uid))
+    }
+
+    async fn mappings(&self, view: &mut View, resource: ApiResource) -> Read<Vec<ApiToDatabase>> {
+        let filter = Filter::all()
+            .is("api_resource_type", resource)
+            .is("api_resource_name", self.name)
+            .is("api_resource_namespace", self.namespace);
+        let mut found: Vec<ApiToDatabase> = view.list(&filter).await?;
+        found.retain(|mapping| self.takes(Some(&mapping.namespace_uid)));
+        Ok(found)
+    }
+}
+
+/// Sync runs of a name.
+///
+/// # Errors
+/// As reading.
+pub async fn sync_runs(view: &mut View, of: &Named<'_>) -> Read<Vec<sync_run::Known>> {
+    let mut known = Vec::new();
+    for mapping in of.mappings(view, ApiResource::SyncRun).await? {
+        if let Some(sync) = view.get::<SyncOperation>(&Key::from(mapping.relation_key.as_str())).await? {
+            known.push(sync_run::Known { mapping, sync });
+        }
+    }
+    Ok(known)
+}
+
+/// Environments of a name, with everything that refers to them.
+///
+/// # Errors
+/// As reading.
+pub async fn environments(view: &mut View, of: &Named<'_>) -> Read<Vec<environment::Known>> {
+    let mut known = Vec::new();
+    for mapping in of.mappings(view, ApiResource::ManagedEnvironment).await? {
+        let Some(row) = view.get::<ManagedEnvironment>(&Key::from(mapping.relation_key.as_str())).await? else {
+            continue;
+        };
+        let Some(credentials) = view.get(&Key::from(&row.credentials)).await? else { continue };
+        let of = |column| Filter::all().is(column, &row.id);
+        known.push(environment::Known {
+            mapping,
+            credentials,
+            permissions: view.list(&of("managed_environment_id")).await?,
+            accesses: view.list(&of("clusteraccess_managed_environment_id")).await?,
+            applications: view.list(&of("managed_environment_id")).await?,
+            environment: row,
+        });
+    }
+    Ok(known)
+}
+
+/// Credentials of a name.
+///
+/// # Errors
+/// As reading.
+pub async fn credentials(view: &mut View, of: &Named<'_>) -> Read<Vec<credential::Known>> {
+    let mut known = Vec::new();
+    for mapping in of.mappings(view, ApiResource::RepositoryCredential).await? {
+        let key = Key::from(mapping.relation_key.as_str());
+        if let Some(row) = view.get::<RepositoryCredentials>(&key).await? {
+            known.push(credential::Known { mapping, row });
+        }
+    }
+    Ok(known)
+}
+
+/// The row of an environment's resource.
+///
+/// # Errors
+/// As reading.
+pub async fn environment_of(view: &mut View, resource: &Uid) -> Read<Option<ApiToDatabase>> {
+    let filter = Filter::all()
+        .is("api_resource_type", ApiResource::ManagedEnvironment)
+        .is("api_resource_uid", resource.as_str())
+        .is("db_relation_type", ApiRelation::ManagedEnvironment);
+    Ok(view.list(&filter).await?.pop())
+}
+
+/// The resource of an environment's row.
+///
+/// # Errors
+/// As reading.
+pub async fn name_of_environment(view: &mut View, id: &str) -> Read<Option<String>> {
+    let filter = Filter::all().is("db_relation_type", ApiRelation::ManagedEnvironment).is("db_relation_key", id);
+    Ok(view.list::<ApiToDatabase>(&filter).await?.pop().map(|mapping| mapping.name))
+}
+
+/// The Application of a deployment.
+///
+/// # Errors
+/// As reading.
+pub async fn application_of(view: &mut View, deployment: &Uid) -> Read<Option<Application>> {
+    let mapping: Option<DeploymentToApplication> = view.get(&Key::from(deployment)).await?;
+    match mapping {
+        Some(mapping) => view.get(&Key::from(&mapping.application)).await,
+        None => Ok(None),
+    }
+}
+
+/// Whose an Application is.
+///
+/// # Errors
+/// As reading.
+pub async fn owner_of(view: &mut View, application: &ApplicationId) -> Read<Option<ApplicationOwner>> {
+    let filter = Filter::all().is("application_owner_application_id", application);
+    Ok(view.list(&filter).await?.pop())
+}

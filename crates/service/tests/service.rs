@@ -1,0 +1,20 @@
+//! The roles at work, on embedded clusters and a database of their own.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "service/argo.rs"]
+mod argo;
+#[path = "service/base.rs"]
+mod base;
+#[path = "service/deployments.rs"]
+mod deployments;
+#[path = "service/environments.rs"]
+mod environments;
+#[path = "service/kills.rs"]
+mod kills;
+#[path = "service/network.rs"]
+mod network;
+#[path = "service/stage.rs"]
+mod stage;
+#[path = "service/sync_runs.rs"]
+mod sync_runs;

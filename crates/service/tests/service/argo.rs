@@ -1,0 +1,104 @@
+//! Something that behaves as Argo CD does, as far as the roles can tell: it compares, syncs and deletes nothing, and says that it did.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::stage::{ARGO, send};
+
+/// How often it looks.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// An Argo CD of one namespace.
+pub struct Argo {
+    task: JoinHandle<()>,
+    /// Whether deletions and syncs do not come to an end.
+    pub is_stuck: Arc<AtomicBool>,
+}
+
+impl Drop for Argo {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Argo {
+    pub fn start(client: Client, namespace: &str) -> Argo {
+        let is_stuck = Arc::new(AtomicBool::new(false));
+        let (stuck, namespace) = (is_stuck.clone(), namespace.to_string());
+        let task = tokio::spawn(async move {
+            loop {
+                let path = format!("{ARGO}/namespaces/{namespace}/applications");
+                let list = send(&client, "GET", &path, Value::Null).await.unwrap_or_default();
+                for object in list["items"].as_array().into_iter().flatten() {
+                    if let Some(patch) = answer(object, stuck.load(Ordering::Relaxed)) {
+                        let name = object["metadata"]["name"].as_str().unwrap();
+                        // Somebody else was faster: the next look is soon.
+                        let _ = send(&client, "PATCH", &format!("{path}/{name}"), patch).await;
+                    }
+                }
+                tokio::time::sleep(EVERY).await;
+            }
+        });
+        Argo { task, is_stuck }
+    }
+
+    pub fn stuck(&self, stuck: bool) {
+        self.is_stuck.store(stuck, Ordering::Relaxed);
+    }
+}
+
+/// What Argo CD writes next.
+fn answer(object: &Value, stuck: bool) -> Option<Value> {
+    let metadata = &object["metadata"];
+    let version = &metadata["resourceVersion"];
+    if !metadata["deletionTimestamp"].is_null() {
+        return (!stuck).then(|| json!({"metadata": {"resourceVersion": version, "finalizers": []}}));
+    }
+    let state = &object["status"]["operationState"];
+    if object["operation"].is_object() {
+        let phase = match state["phase"].as_str() {
+            Some("Terminating") => "Failed",
+            Some("Running") if stuck => return None,
+            Some("Running") => "Succeeded",
+            _ => "Running",
+        };
+        let over = phase != "Running";
+        let mut patch = json!({"metadata": {"resourceVersion": version}, "status": {"operationState":
+            {"operation": object["operation"], "phase": phase, "startedAt": "2026-11-16T08:00:00Z",
+             "message": if phase == "Failed" { "Operation terminated" } else { "" }}}});
+        if over {
+            patch["operation"] = Value::Null;
+        }
+        return Some(patch);
+    }
+    let spec = &object["spec"];
+    let compared = json!({"source": spec["source"], "destination": spec["destination"]});
+    if object["status"]["sync"]["comparedTo"] == compared {
+        return None;
+    }
+    Some(json!({"metadata": {"resourceVersion": version}, "status": {
+        "sync": {"status": "Synced", "revision": "4403172", "comparedTo": compared},
+        "health": {"status": "Healthy"},
+        "resources": [{"version": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "words", "status": "Synced"}],
+    }}))
+}
+
+/// The kinds, with any content.
+pub fn crds() -> Vec<Value> {
+    let kind = |kind: &str, plural: &str| {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.argoproj.io")},
+            "spec": {"group": "argoproj.io", "scope": "Namespaced",
+                "names": {"kind": kind, "plural": plural, "listKind": format!("{kind}List"), "singular": kind.to_lowercase()},
+                "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                    {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]},
+        })
+    };
+    vec![kind("Application", "applications"), kind("AppProject", "appprojects")]
+}

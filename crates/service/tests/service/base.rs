@@ -1,0 +1,51 @@
+//! A database of its own for a case.
+
+use switchboard_ledger::{Address, Ledger, Sealing};
+
+/// Where a case keeps its database.
+pub struct Base {
+    url: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Base {
+    pub fn sqlite() -> Base {
+        let folder = tempfile::tempdir().unwrap();
+        Base { url: format!("sqlite:{}", folder.path().join("gitops.db").display()), _folder: folder }
+    }
+
+    #[cfg(feature = "real")]
+    pub fn postgres() -> Base {
+        use std::sync::OnceLock;
+        use std::sync::atomic::{AtomicU64, Ordering};
+        use switchboard_ledger::server::Server;
+        // It ends when this process does; its directory is the system's to remove.
+        static SERVER: OnceLock<Server> = OnceLock::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let server = SERVER.get_or_init(|| Server::start().unwrap());
+        let url = server.database(&format!("case{}", NEXT.fetch_add(1, Ordering::Relaxed))).unwrap();
+        Base { url, _folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// With its tables.
+    pub async fn ready(&self) -> Ledger {
+        let ledger = Ledger::open(&Address::parse(&self.url).unwrap(), Sealing::plain()).await.unwrap();
+        ledger.migrate().await.unwrap();
+        ledger
+    }
+}
+
+/// Runs each case on each database.
+macro_rules! on_both {
+    ($($case:ident)*) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread")] async fn $case() { super::$case(crate::base::Base::sqlite()).await })*
+        }
+        #[cfg(feature = "real")]
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread")] async fn $case() { super::$case(crate::base::Base::postgres()).await })*
+        }
+    };
+}
+
+pub(crate) use on_both;

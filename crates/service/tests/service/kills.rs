@@ -1,0 +1,289 @@
+//! The process dies after any commit and any write of any flow; another one goes on, and all is as if nothing had happened.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use http::{Method, Request, Response};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use switchboard_ledger::rows::*;
+use switchboard_service::store::{Gate, When};
+
+use crate::base::Base;
+use crate::stage::{
+    ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, SYNC_RUNS, Stage, plain, uid,
+};
+
+/// More steps than any flow here has.
+const MAX_STEPS: i64 = 80;
+
+/// Lets so many steps pass, and nothing after them.
+#[derive(Clone)]
+struct Fuse(Arc<AtomicI64>);
+
+impl Fuse {
+    fn of(steps: i64) -> Fuse {
+        Fuse(Arc::new(AtomicI64::new(steps)))
+    }
+
+    fn is_burnt(&self) -> bool {
+        self.0.load(Ordering::SeqCst) <= 0
+    }
+
+    fn step(&self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn gate(&self) -> Gate {
+        let fuse = self.clone();
+        Arc::new(move |when| match when {
+            When::Before => !fuse.is_burnt(),
+            When::After => {
+                fuse.step();
+                // Nothing is told of what was committed last.
+                !fuse.is_burnt()
+            }
+        })
+    }
+
+    /// A client that can write no more when the fuse is burnt.
+    fn client(&self, client: &Client) -> Client {
+        let (fuse, client) = (self.clone(), client.clone());
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (fuse, client) = (fuse.clone(), client.clone());
+            async move {
+                let is_write = request.method() != Method::GET;
+                if is_write && fuse.is_burnt() {
+                    return std::future::pending::<Result<Response<Body>, tower::BoxError>>().await;
+                }
+                let answer = client.send(request).await?;
+                if is_write {
+                    fuse.step();
+                }
+                Ok(answer)
+            }
+        });
+        Client::new(service, "default")
+    }
+}
+
+/// What a flow begins with, what happens in it, and what must hold in the end.
+struct Flow {
+    before: fn(&Stage) -> Later<'_>,
+    change: fn(&Stage) -> Later<'_>,
+    holds: fn(&Stage) -> Later<'_>,
+}
+
+type Later<'a> = std::pin::Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Lets a flow run with a kill after its first step, after its second, and so on, until it ends without one.
+async fn at_every_step(flow: Flow) {
+    for steps in 1..MAX_STEPS {
+        let mut stage = Stage::set(Base::sqlite(), false).await;
+        stage.start().await;
+        (flow.before)(&stage).await;
+        stage.kill().await;
+        let fuse = Fuse::of(steps);
+        let (tenants, engine) = (fuse.client(&stage.tenants), fuse.client(&stage.engine));
+        (flow.change)(&stage).await;
+        stage.start_with(Some(fuse.gate()), tenants, engine).await;
+        let lived = stage.until_burnt(|| fuse.is_burnt()).await;
+        stage.kill().await;
+        stage.start().await;
+        (flow.holds)(&stage).await;
+        stage.settled().await;
+        clean(&stage).await;
+        stage.kill().await;
+        if lived {
+            return;
+        }
+    }
+    panic!("a flow had more than {MAX_STEPS} steps");
+}
+
+/// Nothing is doubled, and nothing is without what it belongs to.
+async fn clean(stage: &Stage) {
+    let applications: Vec<Application> = stage.all().await;
+    let mappings: Vec<DeploymentToApplication> = stage.all().await;
+    let owners: Vec<ApplicationOwner> = stage.all().await;
+    assert_eq!(applications.len(), mappings.len());
+    assert_eq!(applications.len(), owners.len());
+    let objects = stage.listed(&format!("{ARGO}/namespaces/{ARGOCD}/applications")).await;
+    assert_eq!(applications.len(), objects.len(), "{objects:?}");
+    let users: Vec<ClusterUser> = stage.all().await;
+    assert!(users.len() <= 1, "{users:?}");
+    let (environments, credentials) =
+        (stage.all::<ManagedEnvironment>().await, stage.all::<ClusterCredentials>().await);
+    assert_eq!(environments.len() + 1, credentials.len(), "one is of the engine cluster");
+    let secrets = stage.secrets_of_argo().await.len();
+    let known: Vec<ApiToDatabase> = stage.all().await;
+    let with_secrets = known.iter().filter(|one| one.relation.as_str() != "SyncOperation").count();
+    assert_eq!(secrets, with_secrets);
+    assert_eq!(stage.all::<SyncOperation>().await.len(), known.len() - with_secrets);
+}
+
+async fn synced(stage: &Stage) {
+    stage
+        .until("a status", async || {
+            stage.deployment("shop", "web").await.filter(|web| web["status"]["sync"]["status"] == "Synced")
+        })
+        .await;
+}
+
+fn is_synced(stage: &Stage) -> Later<'_> {
+    Box::pin(synced(stage))
+}
+
+fn nothing(_: &Stage) -> Later<'_> {
+    Box::pin(async {})
+}
+
+fn deploy(stage: &Stage) -> Later<'_> {
+    Box::pin(async { drop(stage.deploy("shop", "web", plain()).await) })
+}
+
+fn deployed(stage: &Stage) -> Later<'_> {
+    Box::pin(async {
+        stage.deploy("shop", "web", plain()).await;
+        synced(stage).await;
+        stage.settled().await;
+    })
+}
+
+fn gone(stage: &Stage) -> Later<'_> {
+    Box::pin(async {
+        let objects = format!("{ARGO}/namespaces/{ARGOCD}/applications");
+        stage.until("no Application", async || stage.listed(&objects).await.is_empty().then_some(())).await;
+        stage.until("no rows", async || stage.all::<Application>().await.is_empty().then_some(())).await;
+        stage.until("no Secrets", async || stage.secrets_of_argo().await.is_empty().then_some(())).await;
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_is_created() {
+    at_every_step(Flow { before: nothing, change: deploy, holds: is_synced }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_is_removed() {
+    fn change(stage: &Stage) -> Later<'_> {
+        Box::pin(stage.delete("shop", DEPLOYMENTS, "web"))
+    }
+    at_every_step(Flow { before: deployed, change, holds: gone }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_runs() {
+    fn before(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            let mut spec = plain();
+            spec["type"] = "manual".into();
+            let web = uid(&stage.deploy("shop", "web", spec).await);
+            stage.until("an Application", async || stage.application(&web).await).await;
+            synced(stage).await;
+            stage.settled().await;
+        })
+    }
+    fn change(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            let spec = json!({"gitopsDeploymentName": "web"});
+            stage.make("shop", SYNC_RUNS, "GitOpsDeploymentSyncRun", "now", spec).await;
+        })
+    }
+    fn holds(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            stage
+                .until("an end", async || {
+                    let run = stage.resource("shop", SYNC_RUNS, "now").await?;
+                    Some(run).filter(|run| run["status"]["conditions"][0]["status"] == "False")
+                })
+                .await;
+        })
+    }
+    at_every_step(Flow { before, change, holds }).await;
+}
+
+fn in_environment(stage: &Stage) -> Later<'_> {
+    Box::pin(async {
+        stage.environment("shop", "stage", "token-one").await;
+        let mut spec = plain();
+        spec["destination"] = json!({"environment": "stage", "namespace": "web"});
+        stage.deploy("shop", "web", spec).await;
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_is_created() {
+    at_every_step(Flow { before: nothing, change: in_environment, holds: is_synced }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_is_removed() {
+    fn before(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            in_environment(stage).await;
+            synced(stage).await;
+            stage.settled().await;
+        })
+    }
+    fn change(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            stage.delete("shop", ENVIRONMENTS, "stage").await;
+        })
+    }
+    fn holds(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            stage.until("no Secrets", async || stage.secrets_of_argo().await.is_empty().then_some(())).await;
+            stage
+                .until("an error", async || {
+                    let found = stage.deployment("shop", "web").await?;
+                    let conditions = found["status"]["conditions"].as_array()?.clone();
+                    conditions.into_iter().find(|one| one["type"] == "ErrorOccurred" && one["status"] == "True")
+                })
+                .await;
+        })
+    }
+    at_every_step(Flow { before, change, holds }).await;
+}
+
+fn credential(stage: &Stage) -> Later<'_> {
+    Box::pin(async {
+        let login = json!({"username": "robot", "password": "password-one"});
+        stage.secret("shop", "login", CREDENTIAL_SECRET, login).await;
+        let spec = json!({"repository": "https://git.example/Shop/web.git", "secret": "login"});
+        stage.make("shop", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", spec).await;
+    })
+}
+
+fn credential_told(stage: &Stage) -> Later<'_> {
+    Box::pin(async {
+        stage.until("a Secret", async || stage.secrets_of_argo().await.pop()).await;
+        stage
+            .until("conditions", async || {
+                let found: Value = stage.resource("shop", CREDENTIALS, "git").await?;
+                Some(()).filter(|()| found["status"]["conditions"][2]["status"] == "True")
+            })
+            .await;
+        stage.settled().await;
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_is_created() {
+    at_every_step(Flow { before: nothing, change: credential, holds: credential_told }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_is_removed() {
+    fn before(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            credential(stage).await;
+            credential_told(stage).await;
+        })
+    }
+    fn change(stage: &Stage) -> Later<'_> {
+        Box::pin(stage.delete("shop", CREDENTIALS, "git"))
+    }
+    at_every_step(Flow { before, change, holds: gone }).await;
+}

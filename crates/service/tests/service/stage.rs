@@ -1,0 +1,316 @@
+//! Clusters with the kinds defined, a database, and the roles on both.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use serde_json::{Value, json};
+use switchboard_cluster::Cluster;
+use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::kinds::CRDS;
+use switchboard_kernel::host::{Handle, Host, Settings};
+use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::operator::Operator;
+use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_ledger::rows::Operation;
+use switchboard_ledger::{Filter, Ledger, Moment, Row};
+use switchboard_object::yaml;
+use switchboard_service::store::Gate;
+use switchboard_service::{Agent, Backend, Store, backend, ids, instance, limits};
+use tokio::task::JoinHandle;
+
+use crate::argo::{self, Argo};
+use crate::base::Base;
+use crate::network::Script;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long nothing runs when nothing is left to do.
+const QUIET: Duration = Duration::from_millis(700);
+pub const ARGOCD: &str = "argocd";
+pub const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
+pub const ARGO: &str = "/apis/argoproj.io/v1alpha1";
+
+/// Two clusters, which may be one, and what happens on them.
+pub struct Stage {
+    pub tenants: Client,
+    pub engine: Client,
+    pub ledger: Ledger,
+    pub settings: backend::Settings,
+    _clusters: Vec<Cluster>,
+    roles: Option<Roles>,
+    pub argo: Argo,
+    pub network: Arc<Script>,
+    _base: Base,
+}
+
+struct Roles {
+    handle: Handle,
+    host: JoinHandle<()>,
+    beside: Vec<JoinHandle<()>>,
+}
+
+impl Stage {
+    /// One cluster with tenants and an Argo CD; both roles at work.
+    pub async fn new(base: Base) -> Stage {
+        let mut stage = Stage::set(base, false).await;
+        stage.start().await;
+        stage
+    }
+
+    /// The same on two clusters.
+    pub async fn apart(base: Base) -> Stage {
+        let mut stage = Stage::set(base, true).await;
+        stage.start().await;
+        stage
+    }
+
+    /// All but the roles.
+    pub async fn set(base: Base, apart: bool) -> Stage {
+        let mut clusters = vec![Cluster::ephemeral().await];
+        if apart {
+            clusters.push(Cluster::ephemeral().await);
+        }
+        clusters.iter().for_each(Cluster::start_controllers);
+        let tenants = clusters[0].client();
+        let engine = clusters.last().unwrap().client();
+        for client in clusters.iter().map(Cluster::client) {
+            for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
+                create(&client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+            }
+        }
+        for name in ["shop", "bank"] {
+            create(&tenants, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
+        }
+        let ledger = base.ready().await;
+        let stage = Stage {
+            argo: Argo::start(engine.clone(), ARGOCD),
+            tenants,
+            engine,
+            ledger,
+            settings: backend::Settings {
+                in_cluster: !apart,
+                ring_after: Duration::from_millis(200),
+                ..backend::Settings::default()
+            },
+            _clusters: clusters,
+            roles: None,
+            network: Arc::default(),
+            _base: base,
+        };
+        stage.add_instance(ARGOCD).await;
+        stage
+    }
+
+    /// A further Argo CD.
+    pub async fn add_instance(&self, name: &str) {
+        let made = create(&self.engine, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
+        let system = send(&self.engine, "GET", "/api/v1/namespaces/kube-system", Value::Null).await.unwrap();
+        let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap().into();
+        let namespace = Namespace { name: name.into(), uid: uid(&made) };
+        let mut view = self.ledger.view().await.unwrap();
+        let changes = instance::register(&mut view, &uid(&system), &namespace, ids::new, Moment::default()).await;
+        view.end().await.unwrap();
+        self.ledger.commit(&changes.unwrap()).await.unwrap();
+    }
+
+    pub async fn start(&mut self) {
+        self.start_with(None, self.tenants.clone(), self.engine.clone()).await;
+    }
+
+    /// With clients of its own, and somebody who lets it die.
+    pub async fn start_with(&mut self, gate: Option<Gate>, tenants: Client, engine: Client) {
+        let mut store = Store::new(self.ledger.clone(), tokio::runtime::Handle::current());
+        if let Some(gate) = gate {
+            store = store.gated(gate);
+        }
+        let backend = Backend::new(store.clone(), self.settings.clone());
+        let agent = Agent::new(store, self.settings.isolated);
+        let (one, other) = (ClusterName::new("tenants"), ClusterName::new("engine"));
+        let settings = Settings {
+            clusters: BTreeMap::from([(one.clone(), tenants), (other.clone(), engine)]),
+            topology: Topology::of([one.clone(), other, one]),
+            global: limits::global(),
+            journal: Journal::in_memory(Bounds::default()),
+            dry_run: false,
+        };
+        let operators: Vec<Arc<dyn Operator>> = backend.operators().into_iter().chain(agent.operators()).collect();
+        let (host, handle) = Host::new(settings, operators.into_iter().map(|one| (one, limits::limits())).collect());
+        let following = {
+            let (backend, handle) = (backend.clone(), handle.clone());
+            tokio::spawn(async move { drop(backend.follow(handle).await) })
+        };
+        let answering = {
+            let (network, handle) = (self.network.clone(), handle.clone());
+            tokio::spawn(async move { backend.answer(network, handle).await })
+        };
+        self.roles = Some(Roles { handle, host: tokio::spawn(host.run()), beside: vec![following, answering] });
+    }
+
+    /// As if the process were killed.
+    pub async fn kill(&mut self) {
+        let roles = self.roles.take().unwrap();
+        roles.beside.iter().for_each(JoinHandle::abort);
+        roles.host.abort();
+        let _ = roles.host.await;
+    }
+
+    /// Waits until a process is to die, or has nothing more to do. True if it has not.
+    pub async fn until_burnt(&self, is_burnt: impl Fn() -> bool) -> bool {
+        let mut last = (0, Instant::now());
+        loop {
+            if is_burnt() {
+                return false;
+            }
+            let now = self.runs().await;
+            if now != last.0 {
+                last = (now, Instant::now());
+            }
+            if last.1.elapsed() > QUIET {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// What every operator says of itself, for a test that failed.
+    async fn told(&self) -> String {
+        let Some(roles) = &self.roles else { return String::new() };
+        let Ok(state) = roles.handle.state().await else { return "stopped".into() };
+        let units = state.operators.iter().flat_map(|one| one.units.iter().map(move |unit| (one, unit)));
+        units.map(|(one, unit)| format!("{} {}: {:?} {}\n", one.name, unit.unit, unit.word, unit.reason)).collect()
+    }
+
+    /// How often units have run.
+    pub async fn runs(&self) -> u64 {
+        let roles = self.roles.as_ref().unwrap();
+        roles.handle.state().await.unwrap().operators.iter().map(|one| one.runs).sum()
+    }
+
+    /// Waits until something holds.
+    pub async fn until<T>(&self, what: &str, mut holds: impl AsyncFnMut() -> Option<T>) -> T {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(value) = holds().await {
+                return value;
+            }
+            if Instant::now() > end {
+                let rows: Vec<Operation> = self.all().await;
+                panic!("never: {what}\n{}{rows:#?}", self.told().await);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    pub async fn all<R: Row>(&self) -> Vec<R> {
+        self.ledger.list(&Filter::all()).await.unwrap()
+    }
+
+    pub async fn deploy(&self, namespace: &str, name: &str, spec: Value) -> Value {
+        let body = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
+            "metadata": {"name": name, "namespace": namespace}, "spec": spec});
+        create(&self.tenants, &format!("{GROUP}/namespaces/{namespace}/gitopsdeployments"), body).await
+    }
+
+    pub async fn deployment(&self, namespace: &str, name: &str) -> Option<Value> {
+        let path = format!("{GROUP}/namespaces/{namespace}/gitopsdeployments/{name}");
+        send(&self.tenants, "GET", &path, Value::Null).await.ok()
+    }
+
+    pub async fn application(&self, uid: &str) -> Option<Value> {
+        let path = format!("{ARGO}/namespaces/{ARGOCD}/applications/gitopsdepl-{uid}");
+        send(&self.engine, "GET", &path, Value::Null).await.ok()
+    }
+
+    /// Any resource of a tenant, by its plural and name.
+    pub async fn resource(&self, namespace: &str, plural: &str, name: &str) -> Option<Value> {
+        let path = format!("{GROUP}/namespaces/{namespace}/{plural}/{name}");
+        send(&self.tenants, "GET", &path, Value::Null).await.ok()
+    }
+
+    pub async fn make(&self, namespace: &str, plural: &str, kind: &str, name: &str, spec: Value) -> Value {
+        let body = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": kind,
+            "metadata": {"name": name, "namespace": namespace}, "spec": spec});
+        create(&self.tenants, &format!("{GROUP}/namespaces/{namespace}/{plural}"), body).await
+    }
+
+    pub async fn delete(&self, namespace: &str, plural: &str, name: &str) {
+        let path = format!("{GROUP}/namespaces/{namespace}/{plural}/{name}");
+        send(&self.tenants, "DELETE", &path, Value::Null).await.unwrap();
+    }
+
+    pub async fn secret(&self, namespace: &str, name: &str, r#type: &str, data: Value) {
+        let body = json!({"apiVersion": "v1", "kind": "Secret", "type": r#type,
+            "metadata": {"name": name, "namespace": namespace}, "stringData": data});
+        create(&self.tenants, &format!("/api/v1/namespaces/{namespace}/secrets"), body).await;
+    }
+
+    /// An environment of a tenant, with a Secret of its own.
+    pub async fn environment(&self, namespace: &str, name: &str, token: &str) -> Value {
+        let secret = format!("{name}-secret");
+        let config = kubeconfig(token);
+        self.secret(namespace, &secret, ENVIRONMENT_SECRET, json!({"kubeconfig": config})).await;
+        let spec = json!({"apiURL": TARGET, "credentialsSecret": secret, "allowInsecureSkipTLSVerify": false});
+        self.make(namespace, ENVIRONMENTS, "GitOpsDeploymentManagedEnvironment", name, spec).await
+    }
+
+    /// Secrets of Argo CD that are ours.
+    pub async fn secrets_of_argo(&self) -> Vec<Value> {
+        let mut all = self.listed(&format!("/api/v1/namespaces/{ARGOCD}/secrets")).await;
+        all.retain(|secret| !secret["metadata"]["labels"]["databaseID"].is_null());
+        all
+    }
+
+    /// Waits until no Operation is open and nothing rings.
+    pub async fn settled(&self) {
+        self.until("rest", async || {
+            let rows: Vec<Operation> = self.all().await;
+            let open = rows.iter().any(switchboard_service::rows::is_open);
+            let rings = !self.listed(&format!("{GROUP}/operations")).await.is_empty();
+            (!open && !rings).then_some(())
+        })
+        .await;
+    }
+
+    /// Objects of a kind on the engine cluster.
+    pub async fn listed(&self, path: &str) -> Vec<Value> {
+        let list = send(&self.engine, "GET", path, Value::Null).await.unwrap();
+        list["items"].as_array().unwrap().clone()
+    }
+}
+
+pub const DEPLOYMENTS: &str = "gitopsdeployments";
+pub const SYNC_RUNS: &str = "gitopsdeploymentsyncruns";
+pub const ENVIRONMENTS: &str = "gitopsdeploymentmanagedenvironments";
+pub const CREDENTIALS: &str = "gitopsdeploymentrepositorycredentials";
+pub const ENVIRONMENT_SECRET: &str = "managed-gitops.redhat.com/managed-environment";
+pub const CREDENTIAL_SECRET: &str = "managed-gitops.redhat.com/repository-credential";
+pub const TARGET: &str = "https://target.example:6443";
+
+/// A kubeconfig for the target.
+pub fn kubeconfig(token: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": TARGET}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]})
+    .to_string()
+}
+
+/// A spec for a deployment to the tenant's own namespace.
+pub fn plain() -> Value {
+    json!({"source": {"repoURL": "https://git.example/Shop/web.git", "path": "deploy"}, "type": "automated"})
+}
+
+pub fn uid(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap().to_string()
+}
+
+pub async fn send(client: &Client, method: &str, path: &str, body: Value) -> Result<Value, String> {
+    let content = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = http::Request::builder().method(method).uri(path).header("Content-Type", content);
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    client.request::<Value>(request.body(body).unwrap()).await.map_err(|error| error.to_string())
+}
+
+pub async fn create(client: &Client, path: &str, body: Value) -> Value {
+    send(client, "POST", path, body).await.unwrap()
+}
