@@ -131,5 +131,6 @@ fn planned(closed: &Closed, carried: &switchboard_kernel::applier::Carried) -> O
         unit: closed.decision.unit.clone(),
         write: carried.write.mutation.to_string(),
         diff: lines.iter().map(ToString::to_string).collect(),
+        unchecked: carried.unchecked.clone(),
     })
 }

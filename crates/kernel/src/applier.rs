@@ -94,6 +94,8 @@ pub struct Carried {
     pub before: Option<Value>,
     /// The object after it; absent when it is gone or nothing was written.
     pub after: Option<Value>,
+    /// Why the server was not asked what it would make of a pretended write: `after` is our own guess.
+    pub unchecked: Option<String>,
 }
 
 /// Carries writes out one after the other, and stops at the first that cannot be.
@@ -108,7 +110,7 @@ pub async fn carry_out(
     let mut stopped = false;
     for mut write in writes {
         if stopped || write.result != WriteResult::Skipped {
-            carried.push(Carried { write, before: None, after: None });
+            carried.push(Carried { write, before: None, after: None, unchecked: None });
             continue;
         }
         follow_up(&mut write, &carried);
@@ -120,12 +122,13 @@ pub async fn carry_out(
         let manager = write.mutation.field_manager.clone().unwrap_or_else(|| manager.to_string());
         let user = write.mutation.user.as_ref().or(user).cloned();
         let request = WriteRequest { write, user, manager, dry_run };
-        let (result, after) = match &before {
+        let Sent { result, after, unchecked } = match &before {
             Ok(before) => one(writer, &request, before.as_ref()).await,
-            Err(message) => (WriteResult::Failed { message: message.clone() }, None),
+            Err(message) => (WriteResult::Failed { message: message.clone() }, None).into(),
         };
         stopped = matches!(result, WriteResult::Failed { .. } | WriteResult::Stale { .. });
-        carried.push(Carried { write: Write { result, ..request.write }, before: before.ok().flatten(), after });
+        let write = Write { result, ..request.write };
+        carried.push(Carried { write, before: before.ok().flatten(), after, unchecked });
     }
     carried
 }
@@ -150,29 +153,47 @@ fn follow_up(write: &mut Write, carried: &[Carried]) {
     }
 }
 
-async fn one(writer: &dyn Writer, request: &WriteRequest, before: Option<&Value>) -> (WriteResult, Option<Value>) {
+/// What came of sending a write.
+struct Sent {
+    result: WriteResult,
+    after: Option<Value>,
+    unchecked: Option<String>,
+}
+
+impl From<(WriteResult, Option<Value>)> for Sent {
+    fn from((result, after): (WriteResult, Option<Value>)) -> Self {
+        Self { result, after, unchecked: None }
+    }
+}
+
+async fn one(writer: &dyn Writer, request: &WriteRequest, before: Option<&Value>) -> Sent {
     let mut lost: Option<String> = None;
     for round in 0..=MAX_RESENDS {
         let wait = match writer.send(request).await {
             Answer::Done { after, revision } => {
                 let after = left_behind(writer, request, before, after).await;
                 let revision = if after.is_some() { revision } else { 0 };
-                return (done(request, before, after.as_ref(), revision), after);
+                return (done(request, before, after.as_ref(), revision), after).into();
             }
             Answer::Refused { code: 429, retry_after, .. } => retry_after,
+            // Who may only read is told what would be written all the same.
+            Answer::Refused { code: 403, message, .. } if request.dry_run => {
+                return pretence::guessed(request, before, message);
+            }
             Answer::Refused { code, reason, message, .. } => {
                 if lost.is_some()
                     && let Some(found) = after_loss(writer, request, before).await
                 {
-                    return found;
+                    return found.into();
                 }
-                return (refused(request, code, &reason, message), None);
+                return (refused(request, code, &reason, message), None).into();
             }
             Answer::Unknown { message } => {
                 if !may_be_sent_again(request) {
                     return after_loss(writer, request, before)
                         .await
-                        .unwrap_or((WriteResult::Stale { message: format!("the answer was lost: {message}") }, None));
+                        .unwrap_or((WriteResult::Stale { message: format!("the answer was lost: {message}") }, None))
+                        .into();
                 }
                 lost = Some(message);
                 None
@@ -186,10 +207,10 @@ async fn one(writer: &dyn Writer, request: &WriteRequest, before: Option<&Value>
     if lost.is_some()
         && let Some(found) = after_loss(writer, request, before).await
     {
-        return found;
+        return found.into();
     }
     let message = lost.unwrap_or_else(|| "the server asks to come again later".to_string());
-    (WriteResult::Failed { message }, None)
+    (WriteResult::Failed { message }, None).into()
 }
 
 /// The object that a write left behind, which is not always what was answered: a subresource is answered by itself, and

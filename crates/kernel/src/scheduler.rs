@@ -40,7 +40,9 @@ const CLAIM: Duration = Duration::from_secs(2);
 /// - *Budget*: a unit starts only when its operator has a write left for each of its runs under way and one for this one;
 ///   so the first in line gets the first write that comes back, and none decides in vain again and again.
 /// - *Requests* over all operators are shared: those who want to write at the same time get equal parts of a second.
-/// - *Fairness*: operators take turns; the units of one run in the order in which they became due.
+/// - *Fairness*: operators take turns; the units of one run in the order in which they became due. One operator alone never
+///   takes the last place, and one whose run took all of its time without an answer has one place until a run answers:
+///   what hangs slows itself.
 /// - *Memory*: a run waits until its estimate fits, and while the longest waiting one does not fit, no later one overtakes it.
 ///
 /// Any call costs the logarithm of the number of units, and at most the number of operators; apart from `set_operator`,
@@ -51,6 +53,7 @@ const CLAIM: Duration = Duration::from_secs(2);
 /// - A unit never runs sooner than its cool-down.                           // test: guarantees_never_sooner_than_the_cool_down
 /// - No change is lost: after it, a run starts.                             // test: guarantees_no_change_is_lost
 /// - A unit never runs twice at a time.                                     // test: guarantees_no_unit_twice_at_a_time
+/// - Runs that hang leave room for others.                                  // test: guarantees_runs_that_hang_leave_room_for_others
 /// - Every waiting unit runs eventually.                                    // test: guarantees_every_waiting_unit_runs_eventually
 /// - Budgets are not exceeded in any window.                                // test: guarantees_budgets_hold_in_any_window
 /// - `next` is neither late nor early.                                      // test: guarantees_next_never_misses
@@ -174,12 +177,11 @@ impl Scheduler {
     /// A run has ended. Units that do not run are left as they are.
     pub fn finish(&mut self, now: Moment, unit: &UnitId, ended: Ended) {
         let now = self.tick(now);
-        if self.running.remove(unit).is_none() {
-            return;
-        }
+        let Some(run) = self.running.remove(unit) else { return };
         let share = self.chance.share();
         let Some(line) = self.operators.get_mut(&unit.operator) else { return };
         line.running -= 1;
+        line.hung = ended == Ended::Failed && (line.hung || now.since(run.since) >= line.limits.timeout);
         let Some(entry) = line.units.get_mut(&unit.unit) else { return };
         entry.finish(now, if line.removed { Ended::Gone } else { ended }, share);
         if entry.gone {

@@ -193,3 +193,46 @@ fn what_must_hold_travels_with_the_request() {
     assert_eq!(patch.body.as_array().unwrap().len(), 2);
     assert_eq!(patch.body[0], json!({"op": "add", "path": "/metadata/resourceVersion", "value": "10"}));
 }
+
+/// A cluster that lets nobody write.
+struct ReadOnly(Option<Value>);
+
+impl Writer for ReadOnly {
+    fn send<'a>(&'a self, _: &'a WriteRequest) -> BoxFuture<'a, Answer> {
+        let (reason, message) = ("Forbidden".to_string(), "you may not".to_string());
+        Box::pin(async { Answer::Refused { code: 403, reason, message, retry_after: None } })
+    }
+
+    fn get<'a>(&'a self, _: &'a ObjectKey) -> BoxFuture<'a, Result<Option<Value>, String>> {
+        Box::pin(async { Ok(self.0.clone()) })
+    }
+
+    fn wait(&self, _: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+#[tokio::test]
+async fn who_may_only_read_is_told_what_would_be_written() {
+    let there = json!({"metadata": {"name": "a", "namespace": "shop", "labels": {"by": "hand"}}, "data": {"n": "0", "kept": "x"}});
+    let wanted = json!({"metadata": {"name": "a", "namespace": "shop"}, "data": {"n": "1"}});
+    let merge = Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({"data": {"kept": null}}));
+    let outcomes = [
+        (Mutation::apply(&CONFIG_MAPS, wanted), json!({"n": "1", "kept": "x"})),
+        (merge.regardless(), json!({"n": "0"})),
+    ];
+    for (mutation, data) in outcomes {
+        let writer = ReadOnly(Some(there.clone()));
+        let carried = carry_out(&writer, vec![write(mutation)], None, "me", true).await.remove(0);
+        assert_eq!(carried.write.result, WriteResult::Pretended);
+        assert_eq!(carried.after.as_ref().map(|after| &after["data"]), Some(&data));
+        assert_eq!(carried.unchecked.as_deref(), Some("you may not"));
+    }
+    // What cannot be reckoned here is not guessed; and who really writes is refused as before.
+    let strategic = Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Strategic, json!({})).regardless();
+    for (mutation, dry_run) in [(strategic, true), (Mutation::apply(&CONFIG_MAPS, there.clone()), false)] {
+        let writer = ReadOnly(Some(there.clone()));
+        let carried = carry_out(&writer, vec![write(mutation)], None, "me", dry_run).await.remove(0);
+        assert_eq!(carried.write.result, WriteResult::Failed { message: "you may not".to_string() });
+    }
+}

@@ -58,7 +58,9 @@ impl Run {
         let picture: Arc<dyn Picture> = self.picture.clone();
         let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now).after(self.refused.clone());
         let plan = decide_caught(&*self.operator, &self.unit.unit, &view);
-        (plan, view.into_reads())
+        let reads = view.into_reads();
+        // Here, on the operator's own time: who read ten thousand Secrets holds up nobody else.
+        (without_secrets(plan, &reads, &*self.picture), reads)
     }
 }
 
@@ -152,7 +154,6 @@ impl Core {
         let picture = running.picture.clone();
         let hosted = self.operators.get_mut(&unit.operator)?;
         let Answered { plan, reads, decide_us } = answered;
-        let plan = without_secrets(plan, &reads, &*picture);
         hosted.account.run(decide_us, matches!(plan, Err(Stop::Failed(_))));
         let plan = match plan {
             Ok(plan) => plan,
@@ -185,7 +186,8 @@ impl Core {
         };
         self.running.get_mut(unit)?.answered = Some(pending);
         if writes.iter().all(|write| write.result != WriteResult::Skipped) {
-            let carried = writes.into_iter().map(|write| Carried { write, before: None, after: None }).collect();
+            let carried =
+                writes.into_iter().map(|write| Carried { write, before: None, after: None, unchecked: None }).collect();
             return self.carried(now, unit, id, carried, 0).map(|closed| Judgement::Over(Box::new(closed)));
         }
         Some(Judgement::Write { writes, user })

@@ -10,6 +10,9 @@ use crate::view::{Picture, Reads};
 
 /// What an operator says of itself is shown to people, whatever it has read.
 pub(super) fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: &dyn Picture) -> Result<Plan, Stop> {
+    if matches!(&plan, Ok(Plan { standing: Standing::Ready, .. }) | Err(Stop::Parked(_))) {
+        return plan;
+    }
     let secrets = secrets_read(reads, picture);
     if secrets.is_empty() {
         return plan;

@@ -194,7 +194,7 @@ fn carry(core: &mut Core, now: u64, run: &Run, judgement: Judgement, revision: u
     let Judgement::Write { writes, .. } = judgement else { panic!("wants to write nothing") };
     let done = |mut write: crate::decision::Write| {
         write.result = WriteResult::Written { revision };
-        Carried { write, before: None, after: Some(config_map("child", revision, "x")) }
+        Carried { write, before: None, after: Some(config_map("child", revision, "x")), unchecked: None }
     };
     core.carried(Moment(now), &run.unit, run.id, writes.into_iter().map(done).collect(), 9).unwrap()
 }
@@ -229,7 +229,7 @@ fn what_was_refused_is_told_to_the_next_run_and_recorded() {
     let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
     let refused = |mut write: crate::decision::Write| {
         write.result = WriteResult::Failed { message: "not you".to_string() };
-        Carried { write, before: None, after: None }
+        Carried { write, before: None, after: None, unchecked: None }
     };
     core.carried(Moment(2), &run.unit, run.id, writes.into_iter().map(refused).collect(), 9).unwrap();
     let run = runs(core.poll(Moment(3))).remove(0);
@@ -262,7 +262,7 @@ fn a_refusal_that_repeats_a_secret_is_masked_wherever_it_is_shown() {
     let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
     let refused = |mut write: crate::decision::Write| {
         write.result = WriteResult::Failed { message: "Invalid value: \"hunter2!!!\"".to_string() };
-        Carried { write, before: None, after: None }
+        Carried { write, before: None, after: None, unchecked: None }
     };
     let carried = writes.into_iter().map(refused).collect();
     let closed = core.carried(Moment(2), &run.unit, run.id, carried, 9).unwrap();
@@ -472,7 +472,12 @@ fn an_apply_is_not_sent_again_while_the_object_is_as_it_left_it() {
     // The server finds that nothing is to be changed, and says at which revision.
     let done = |mut write: crate::decision::Write| {
         write.result = WriteResult::Unchanged;
-        Carried { write, before: Some(config_map("child", 15, "x")), after: Some(config_map("child", 15, "x")) }
+        Carried {
+            write,
+            before: Some(config_map("child", 15, "x")),
+            after: Some(config_map("child", 15, "x")),
+            unchecked: None,
+        }
     };
     core.carried(Moment(5), &changed.unit, changed.id, writes.into_iter().map(done).collect(), 9).unwrap();
     let again = asked(&mut core, 6);

@@ -54,7 +54,7 @@ impl Core {
         let fingerprint = if carried.iter().any(is_written) { self.arbiter.fingerprint(unit, reads) } else { 0 };
         let mut findings = Vec::new();
         let mut echoes = Vec::new();
-        for Carried { write, before, after } in carried {
+        for Carried { write, before, after, .. } in carried {
             let left = match write.result {
                 WriteResult::Written { revision } => Some(revision),
                 // It was sent, and the server found nothing to change.

@@ -28,6 +28,9 @@ pub struct Planned {
     pub write: String,
     /// Against the cluster, masked; empty when it would change nothing.
     pub diff: Vec<String>,
+    /// Why the server was not asked what would come of it: the difference is reckoned here, without what the server fills in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
 }
 
 impl PlanReport {
@@ -45,6 +48,11 @@ impl fmt::Display for PlanReport {
             for line in &planned.diff {
                 writeln!(f, "{}", format!("  {line}").trim_end())?;
             }
+        }
+        let unchecked: Vec<_> = changes.iter().filter_map(|planned| planned.unchecked.as_deref()).collect();
+        if let Some(first) = unchecked.first() {
+            let some = words::count(unchecked.len(), "write");
+            writeln!(f, "{some} could not be tried on the server and is reckoned here: {first}")?;
         }
         for (unit, why) in &self.undecided {
             writeln!(f, "{unit} could not decide: {why}")?;

@@ -10,6 +10,7 @@ use crate::decision::{Cause, Decision, DecisionId, Write, WriteResult};
 use crate::journal::{Entry, Reach};
 use crate::moment::Moment;
 use crate::operator::UnitId;
+use crate::resource::ObjectKey;
 use crate::state::{Finding, State, Word};
 
 use super::managers::{self, Manager};
@@ -52,6 +53,12 @@ pub struct Why {
     pub findings: Vec<String>,
     /// Who owns it now, when the live object was given.
     pub managers: Vec<Manager>,
+    /// An operator here that owns some of it though no write of it is known: the journal does not reach back that far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Manager>,
+    /// Others of that kind and name, in other namespaces, when no namespace was given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
 }
 
 /// The decision that wrote.
@@ -136,9 +143,18 @@ pub fn why(
     live: Option<&Value>,
 ) -> Why {
     let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
+    let meant = meant(target, &decisions);
+    let others = meant.iter().skip(1).map(ToString::to_string).collect();
+    let key = meant.first().copied();
+    let narrowed = key.map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
+    let target = narrowed.as_ref().unwrap_or(target);
     let found = last_write(target, field, &decisions);
-    let key = decisions.iter().flat_map(|d| words::writes(d)).map(|w| &w.object).find(|key| target.is(key));
-    let written = found.map(|(decision, write)| written(decision, write, field));
+    let written = found.map(|(decision, write)| Written {
+        causes: first_causes(decision, &decisions),
+        ..written(decision, write, field)
+    });
+    let managers = live.map(|live| managers::managers(live, field)).unwrap_or_default();
+    let hosted = |manager: &&Manager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
     Why {
         object: key.map_or_else(|| target.to_string(), ToString::to_string),
@@ -154,9 +170,41 @@ pub fn why(
         tried: tried(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
         awaited: awaited::awaited(target, found.map(|(decision, _)| decision), &decisions, state),
         findings: findings(target, entries, state),
-        managers: live.map(|live| managers::managers(live, field)).unwrap_or_default(),
+        before: managers.iter().find(hosted).filter(|_| written.is_none()).cloned(),
+        managers,
+        others,
         written,
     }
+}
+
+/// The namespace of who names none, as kubectl has it.
+const NAMESPACE: &str = "default";
+
+/// The objects that were written and may be meant: the one that is explained, then the others.
+fn meant<'a>(target: &Target, decisions: &[&'a Decision]) -> Vec<&'a ObjectKey> {
+    let mut keys: Vec<&ObjectKey> = Vec::new();
+    for write in decisions.iter().flat_map(|decision| words::writes(decision)) {
+        if target.is(&write.object) && !keys.contains(&&write.object) {
+            keys.push(&write.object);
+        }
+    }
+    // Newest first, as the decisions are; but who names no namespace means the usual one if it is there.
+    keys.sort_by_key(|key| &*key.namespace != NAMESPACE);
+    keys
+}
+
+/// Why a run was made; for one that only tried again, why the first of its row was.
+fn first_causes(decision: &Decision, decisions: &[&Decision]) -> Vec<Cause> {
+    let again = |cause: &Cause| matches!(cause, Cause::Retry { .. } | Cause::Unfinished);
+    let mut causes = decision.causes.clone();
+    let earlier = decisions.iter().filter(|one| one.unit == decision.unit && one.id < decision.id);
+    for one in earlier {
+        if !causes.iter().all(again) {
+            break;
+        }
+        causes = one.causes.iter().filter(|cause| !again(cause)).chain(&decision.causes).cloned().collect();
+    }
+    causes
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

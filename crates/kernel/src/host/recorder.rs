@@ -110,11 +110,9 @@ fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters)
             Err(error) => {
                 let synced = if std::mem::take(&mut dirty) { journal.sync() } else { Ok(()) };
                 // What stays wrong is said once.
-                let problem = synced.as_ref().err().map(ToString::to_string).unwrap_or_default();
-                if let Err(error) = synced.as_ref().map_err(|error| error as &dyn std::error::Error)
-                    && problem != complaint
-                {
-                    tracing::error!(error, "could not keep the journal: {problem}");
+                let problem = synced.err().map(|error| whole(&error)).unwrap_or_default();
+                if !problem.is_empty() && problem != complaint {
+                    tracing::error!("could not keep the journal: {problem}");
                 }
                 complaint = problem;
                 match error {
@@ -125,9 +123,15 @@ fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters)
         };
         if let Err(error) = kept {
             counters.dropped.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(error = &error as &dyn std::error::Error, "could not record a decision");
+            tracing::error!("could not record a decision: {}", whole(&error));
         }
     }
+}
+
+/// An error with its causes: that the disk is full stands in the last of them.
+fn whole(error: &dyn std::error::Error) -> String {
+    std::iter::successors(error.source(), |cause| cause.source())
+        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Who asks the journal later must know that it does not tell all.
@@ -155,4 +159,16 @@ fn contents(decision: &Decision, picture: &dyn Picture) -> Vec<Object> {
     });
     let keys: BTreeSet<ObjectKey> = decision.gets.iter().map(|(key, _)| key.clone()).chain(listed).collect();
     keys.iter().take(MAX_CONTENTS).filter_map(|key| picture.get(key).flatten()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_with_its_cause() {
+        let source = std::io::Error::new(std::io::ErrorKind::StorageFull, "No space left on device");
+        let error = crate::journal::JournalError::File { act: "write", path: "journal/1".into(), source };
+        assert_eq!(whole(&error), "could not write journal/1: No space left on device");
+    }
 }

@@ -1,6 +1,7 @@
 //! Finding known secret values in text.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -31,8 +32,8 @@ const MAX_PARTS: usize = 256;
 /// Values of Secrets that were read, in the forms they turn up in: plain, base64, quoted as in JSON.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// By their first bytes, longest first.
-    values: BTreeMap<[u8; MIN_VALUE_BYTES], Vec<Box<str>>>,
+    /// By their first bytes, then by length, longest first: many values that begin alike are looked up, not walked through.
+    values: BTreeMap<[u8; MIN_VALUE_BYTES], BTreeMap<Reverse<usize>, BTreeSet<Box<[u8]>>>>,
     count: usize,
 }
 
@@ -123,8 +124,10 @@ impl Secrets {
     /// How long the longest value is that the text begins with.
     fn longest(&self, window: &[u8], text: &[u8]) -> Option<usize> {
         let first: [u8; MIN_VALUE_BYTES] = window.try_into().ok()?;
-        let found = self.values.get(&first)?.iter().find(|value| text.starts_with(value.as_bytes()))?;
-        Some(found.len())
+        let begins = |(length, values): &(&Reverse<usize>, &BTreeSet<Box<[u8]>>)| {
+            text.get(..length.0).is_some_and(|beginning| values.contains(beginning))
+        };
+        self.values.get(&first)?.iter().find(begins).map(|(length, _)| length.0)
     }
 
     fn keep_decoded(&mut self, encoded: &str) {
@@ -144,10 +147,8 @@ impl Secrets {
         if self.count >= MAX_VALUES || value.trim().is_empty() {
             return;
         }
-        let same = self.values.entry(*first).or_default();
-        if !same.iter().any(|known| **known == *value) {
-            let at = same.partition_point(|known| known.len() > value.len());
-            same.insert(at, Box::from(value));
+        let as_long = self.values.entry(*first).or_default().entry(Reverse(value.len())).or_default();
+        if as_long.insert(Box::from(value.as_bytes())) {
             self.count += 1;
         }
     }

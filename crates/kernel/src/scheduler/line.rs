@@ -18,6 +18,8 @@ pub(super) struct Line {
     /// Removed while the process goes on; what it spent and what still runs counts on.
     pub(super) removed: bool,
     pub(super) running: usize,
+    /// Its last run that told anything took all of its time and decided nothing: until one comes to an end, one at a time.
+    pub(super) hung: bool,
     /// Boxed: half of a tree's places are empty, and there are many units.
     pub(super) units: BTreeMap<Unit, Box<Entry>>,
     // Those that are to run, by when they may; then by who came first.
@@ -37,6 +39,7 @@ impl Line {
             paused: false,
             removed: false,
             running: 0,
+            hung: false,
             units: BTreeMap::new(),
             queue: BTreeSet::new(),
             gone: BTreeSet::new(),
@@ -126,8 +129,9 @@ impl Line {
         Some(second.max(self.minute.when(wanted, self.per_minute())?))
     }
 
-    pub(super) fn full(&self) -> bool {
-        self.running >= count(self.limits.max_concurrent)
+    /// How many of its units may run at a time.
+    pub(super) fn most(&self) -> usize {
+        if self.hung { 1 } else { count(self.limits.max_concurrent) }
     }
 
     fn per_second(&self) -> usize {

@@ -39,7 +39,7 @@ impl Scheduler {
 
     // From when on an operator may start its first unit in line, memory apart.
     fn opens(&self, line: &Line) -> Option<Moment> {
-        let head = line.head().filter(|_| !line.paused && !line.full() && !self.full())?;
+        let head = line.head().filter(|_| !line.paused && !self.crowds(line) && !self.full())?;
         let requests = self.requests.when(1, count(self.global.writes_per_second()))?;
         Some(head.max(line.affords()?).max(requests))
     }
@@ -52,6 +52,14 @@ impl Scheduler {
 
     fn full(&self) -> bool {
         self.running.len() >= count(self.global.max_concurrent)
+    }
+
+    // Whether the operator has all the runs it may have. The last place is never for one that has all the others: runs that
+    // hang would keep everybody waiting for as long as a decision may take.
+    fn crowds(&self, line: &Line) -> bool {
+        let all = count(self.global.max_concurrent);
+        let share = if self.operators.len() > 1 { all.saturating_sub(1).max(1) } else { all };
+        line.running >= line.most().min(share)
     }
 
     fn fits(&self, line: &Line) -> bool {
@@ -78,8 +86,8 @@ impl Scheduler {
         }
         let requests = self.requests.when(1, count(self.global.writes_per_second()));
         match (line.affords(), requests) {
-            _ if line.full() => Wait::Full { running: line.running },
             _ if self.full() => Wait::Full { running: self.running.len() },
+            _ if self.crowds(line) => Wait::Full { running: line.running },
             (Some(until), _) if until > now => Wait::OutOfBudget { until },
             (_, Some(until)) if until > now => Wait::RequestsSpent { until },
             // The budget is as small as the runs under way.

@@ -58,7 +58,8 @@ pub async fn run(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, 
         let life = task.pace.life_of(&task.table.resource);
         let stood = began.elapsed() > task.pace.retry_max.min(life / 2) && !matches!(end, End::Lost(_));
         let stood = task.heard || stood;
-        failures = if stood { 0 } else { failures + 1 };
+        // A server that says it does not serve a kind has answered: when it serves it again, it is not to be waited for long.
+        failures = if stood || matches!(end, End::NotServed) { 0 } else { failures + 1 };
         let mut wait = task.pace.after(failures);
         let told = match end {
             End::Unheard => return,

@@ -6,6 +6,9 @@ use std::fmt;
 use super::super::{times, words};
 use super::{Why, Written};
 
+/// How many objects of the same name are named; the rest is counted.
+const MAX_OTHERS: usize = 5;
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = match &self.field {
@@ -39,6 +42,7 @@ impl fmt::Display for Why {
             }
             None => words::column(&mut out, "journal", &[self.reach()]),
         }
+        words::column(&mut out, "also", &self.also());
         words::column(&mut out, "found", more_found);
         words::column(&mut out, "awaited", more_awaited);
         words::column(&mut out, "owned by", &self.managers.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -65,7 +69,20 @@ impl Why {
         }
     }
 
+    fn also(&self) -> Vec<String> {
+        let named = || self.others.iter().take(MAX_OTHERS).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = self.others.len().saturating_sub(MAX_OTHERS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let told = || format!("there is {}{more}: -n tells which is meant", named());
+        (!self.others.is_empty()).then(told).into_iter().collect()
+    }
+
     fn nobody(&self) -> String {
+        if let Some(ours) = &self.before {
+            return format!(
+                "was written by {ours}, which is an operator here, but its journal does not reach back that far"
+            );
+        }
         match self.managers.first() {
             Some(manager) => {
                 let time = manager.time.as_ref().map(|time| format!(", at {time}")).unwrap_or_default();

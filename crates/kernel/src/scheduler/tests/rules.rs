@@ -92,7 +92,9 @@ fn operators_take_turns_and_units_keep_their_order() {
     assert_eq!(names(&first), ["a shop/u3", "b shop/u1"]);
     assert_eq!(scheduler.wait(Moment(5), &unit("a", 1)), Wait::Full { running: 2 });
     first.iter().for_each(|s| scheduler.finish(Moment(6), &s.unit, Ended::Done { again: None }));
-    assert_eq!(names(&scheduler.start(Moment(6))), ["a shop/u1", "a shop/u2"]);
+    assert_eq!(names(&scheduler.start(Moment(6))), ["a shop/u1"], "the last place is for somebody else");
+    scheduler.finish(Moment(7), &unit("a", 1), Ended::Done { again: None });
+    assert_eq!(names(&scheduler.start(Moment(7))), ["a shop/u2"]);
 }
 
 #[test]
@@ -179,4 +181,37 @@ fn changed_limits_hold_for_what_already_waits() {
     assert_eq!(scheduler.next(), Some(Moment(60_000)));
     scheduler.set_operator(Moment(10), &operator("greeter"), Limits { debounce: ms(20), ..Limits::none() });
     assert_eq!(scheduler.next(), Some(Moment(20)));
+}
+
+#[test]
+fn guarantees_runs_that_hang_leave_room_for_others() {
+    let timeout = ms(30_000);
+    let mut scheduler = Scheduler::new(7, GlobalLimits { max_concurrent: 4, ..GlobalLimits::default() });
+    let limits = Limits { timeout, backoff_first: ms(100), backoff_max: ms(100), ..Limits::none() };
+    scheduler.set_operator(Moment(0), &operator("hangs"), limits.clone());
+    scheduler.set_operator(Moment(0), &operator("works"), limits);
+    (0..9).for_each(|number| scheduler.wake(Moment(0), &unit("hangs", number), changed(1)));
+    let hanging = scheduler.start(Moment(0));
+    assert_eq!(hanging.len(), 3, "the last place is not for one that has all the others");
+
+    // Meanwhile the other runs whenever it is woken.
+    for at in 1..100 {
+        scheduler.wake(Moment(at), &unit("works", 1), changed(at));
+        assert_eq!(scheduler.start(Moment(at)).len(), 1, "at {at}");
+        scheduler.finish(Moment(at), &unit("works", 1), Ended::Done { again: None });
+    }
+
+    // They were given up; from then on it has one place, whichever unit takes it.
+    let late = Moment(30_000);
+    hanging.iter().for_each(|run| scheduler.finish(late, &run.unit, Ended::Failed));
+    let next = scheduler.start(late);
+    assert_eq!(next.len(), 1);
+    assert_eq!(scheduler.wait(late, &unit("hangs", 8)), Wait::Full { running: 1 });
+
+    // A failure that came in time does not show that it no longer hangs; an answer does.
+    scheduler.finish(late.after(ms(1)), &next[0].unit, Ended::Failed);
+    let next = scheduler.start(late.after(ms(1)));
+    assert_eq!(next.len(), 1);
+    scheduler.finish(late.after(ms(2)), &next[0].unit, Ended::Done { again: None });
+    assert_eq!(scheduler.start(late.after(ms(2))).len(), 3);
 }
