@@ -30,6 +30,9 @@ pub struct InputObject<'a> {
     pub name: Cow<'a, str>,
     /// The object as JSON.
     pub json: Cow<'a, [u8]>,
+    /// The revision it is of, when the same revision and as many bytes are the same object: then its bytes are not looked at to
+    /// find out whether it changed.
+    pub revision: Option<u64>,
 }
 
 /// How files are filled.
@@ -116,7 +119,7 @@ impl InputFolder {
         }
         for (file, document) in discovery.into_iter().flat_map(|d| [(API_FILE, d.api()), (APIS_FILE, d.apis())]) {
             let content = json::to_vec(document);
-            let digest = digest_of([&content[..]]);
+            let digest = digest_of(&content);
             let text =
                 || Ok(if self.form == Form::Yaml { yaml::to_string(document).into_bytes() } else { content.clone() });
             self.file(file, digest, known.as_ref(), &mut written, text)?;
@@ -282,20 +285,36 @@ fn fit_for_path(object: &InputObject<'_>) -> Result<(), InputError> {
 }
 
 fn digest(objects: &[&InputObject<'_>]) -> Digest {
-    digest_of(objects.iter().flat_map(|object| {
-        [object.of.group.as_bytes(), object.of.version.as_bytes(), object.kind.as_bytes(), &object.json]
-    }))
+    let mut context = Context::new(&SHA256);
+    for object in objects {
+        let named = [&*object.of.group, &*object.of.version, &*object.kind, &*object.namespace, &*object.name];
+        named.iter().for_each(|part| add(&mut context, part.as_bytes()));
+        match object.revision {
+            Some(revision) => {
+                add(&mut context, &revision.to_le_bytes());
+                add(&mut context, &(object.json.len() as u64).to_le_bytes());
+            }
+            None => add(&mut context, &object.json),
+        }
+    }
+    finished(context)
 }
 
-fn digest_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
-    let mut context = Context::new(&SHA256);
-    for part in parts {
-        context.update(&(part.len() as u64).to_le_bytes());
-        context.update(part);
-    }
+fn add(context: &mut Context, part: &[u8]) {
+    context.update(&(part.len() as u64).to_le_bytes());
+    context.update(part);
+}
+
+fn finished(context: Context) -> Digest {
     let mut out = [0; 32];
     out.copy_from_slice(context.finish().as_ref());
     out
+}
+
+fn digest_of(content: &[u8]) -> Digest {
+    let mut context = Context::new(&SHA256);
+    add(&mut context, content);
+    finished(context)
 }
 
 impl Pruned {
@@ -310,6 +329,7 @@ impl Pruned {
             namespace: if of.is_namespaces() { "".into() } else { text(value, "/metadata/namespace").into() },
             name: text(value, "/metadata/name").into(),
             json: Cow::Owned(json::to_vec(value)),
+            revision: None,
         };
         self.objects.iter().map(object).collect()
     }

@@ -52,6 +52,7 @@ impl Inputs {
                 namespace: namespace.as_str().into(),
                 name: name.as_str().into(),
                 json: object.json.as_ref().into(),
+                revision: Some(object.revision),
             })
         };
         self.0.iter().filter_map(object).collect()

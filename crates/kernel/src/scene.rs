@@ -28,6 +28,8 @@ use crate::view::{Picture, View};
 #[derive(Clone, Default)]
 pub struct Scene {
     objects: BTreeMap<ObjectKey, Object>,
+    /// The last revision given: also an object that takes the place of another has one of its own.
+    revision: u64,
     now: Moment,
 }
 
@@ -42,7 +44,8 @@ impl Scene {
     pub fn with(mut self, resource: &Resource, objects: impl IntoIterator<Item = Value>) -> Self {
         let table = TableKey { cluster: cluster(), resource: Arc::new(resource.clone()) };
         for mut object in objects {
-            let revision = self.objects.len() as u64 + 1;
+            self.revision += 1;
+            let revision = self.revision;
             object["metadata"]["resourceVersion"] = revision.to_string().into();
             let text = |name: &str| Arc::from(object["metadata"][name].as_str().unwrap_or_default());
             let key = ObjectKey { table: table.clone(), namespace: text("namespace"), name: text("name") };
@@ -93,7 +96,7 @@ impl Picture for Scene {
     }
 
     fn revision(&self, _cluster: &ClusterName) -> u64 {
-        self.objects.len() as u64
+        self.revision
     }
 }
 

@@ -12,6 +12,7 @@ fn object(resource: &str, kind: &str, namespace: &str, name: &str, extra: &str) 
         namespace: namespace.to_string().into(),
         name: name.to_string().into(),
         json: json.into_bytes().into(),
+        revision: None,
     }
 }
 
@@ -104,4 +105,16 @@ fn a_name_cannot_lead_out_of_the_directory() {
     let refused =
         InputFolder::new(root.path(), Form::Json, Rules::Native).write(&[object("nodes", "Node", "..", "n", "")], None);
     assert_eq!(refused.unwrap_err().to_string(), "could not make a file name of `..`");
+}
+
+#[test]
+fn what_has_a_revision_is_written_again_when_that_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut input = InputFolder::new(folder.path(), Form::Json, Rules::Native);
+    let at = |revision, text| vec![InputObject { revision, ..object("configmaps", "ConfigMap", "shop", "a", text) }];
+    assert_eq!(input.write(&at(Some(1), "one"), None).unwrap().written, 1);
+    assert_eq!(input.write(&at(Some(1), "one"), None).unwrap().written, 0);
+    assert_eq!(input.write(&at(Some(2), "two"), None).unwrap().written, 1);
+    // With more in it than before, as when the managers of fields come to be kept.
+    assert_eq!(input.write(&at(Some(2), "two, and who wrote it"), None).unwrap().written, 1);
 }

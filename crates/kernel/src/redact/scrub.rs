@@ -29,11 +29,14 @@ const MIN_PART_BYTES: usize = 8;
 /// A value is not taken apart into more.
 const MAX_PARTS: usize = 256;
 
+/// Values of one length each, longest first.
+type ByLength = BTreeMap<Reverse<usize>, BTreeSet<Box<[u8]>>>;
+
 /// Values of Secrets that were read, in the forms they turn up in: plain, base64, quoted as in JSON.
 #[derive(Clone, Default)]
 pub struct Secrets {
     /// By their first bytes, then by length, longest first: many values that begin alike are looked up, not walked through.
-    values: BTreeMap<[u8; MIN_VALUE_BYTES], BTreeMap<Reverse<usize>, BTreeSet<Box<[u8]>>>>,
+    values: BTreeMap<[u8; MIN_VALUE_BYTES], ByLength>,
     count: usize,
 }
 
