@@ -4,13 +4,17 @@
 //! block style, quotes only where a reader would be misled.
 
 mod analyze;
+mod bytes;
 mod emit;
 mod items;
 mod read;
 mod repair;
 mod resolve;
+mod strict;
 mod timestamp;
+mod told;
 
+pub use bytes::decode;
 pub use emit::{in_natural_order, to_string};
 pub use items::{ItemLines, item_lines};
 pub use read::{read, read_all};

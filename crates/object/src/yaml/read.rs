@@ -6,8 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
-use super::repair::{MAX_REREAD_BYTES, Repair};
+use super::bytes::check;
+use super::repair::{MAX_REREAD_BYTES, Marks, Repair};
 use super::resolve::{Scalar, plain, tagged};
+use super::strict::Strict;
+use super::told::told;
 use super::{Document, MAX_DEPTH, MAX_DUPLICATES, YamlError};
 use crate::{Map, Value, gofmt, json, quote::quote};
 
@@ -17,11 +20,15 @@ use crate::{Map, Value, gofmt, json, quote::quote};
 /// When the text is not YAML, or not within bounds.
 pub fn read(text: &str) -> Result<Document, YamlError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    check(text)?;
     if let Some(document) = as_json(text) {
         return Ok(document);
     }
-    let first = repaired(text, |reader| reader.next_document())?;
-    Ok(first.unwrap_or(Document { value: Value::Null, line: 1, duplicates: Vec::new() }))
+    let marks = Marks::of(text);
+    let first = repaired(&marks.text, |reader| reader.next_document())?;
+    let mut first = first.unwrap_or(Document { value: Value::Null, line: 1, duplicates: Vec::new() });
+    marks.put_back(&mut first.value);
+    Ok(first)
 }
 
 /// Reads all documents of a stream; empty ones are left out.
@@ -30,10 +37,12 @@ pub fn read(text: &str) -> Result<Document, YamlError> {
 /// When the text is not YAML, or not within bounds.
 pub fn read_all(text: &str) -> Result<Vec<Document>, YamlError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    check(text)?;
     if let Some(document) = as_json(text) {
         return Ok(vec![document]);
     }
-    repaired(text, |reader| {
+    let marks = Marks::of(text);
+    let mut documents = repaired(&marks.text, |reader| {
         let mut documents = Vec::new();
         while let Some(document) = reader.next_document()? {
             if !document.value.is_null() {
@@ -41,7 +50,9 @@ pub fn read_all(text: &str) -> Result<Vec<Document>, YamlError> {
             }
         }
         Ok(documents)
-    })
+    })?;
+    documents.iter_mut().for_each(|document| marks.put_back(&mut document.value));
+    Ok(documents)
 }
 
 fn repaired<T>(text: &str, read: impl Fn(&mut Reader<'_>) -> Outcome<T>) -> Outcome<T> {
@@ -88,6 +99,7 @@ struct Reader<'a> {
     kept: usize,
     /// What would have helped against the parser's error.
     repair: Option<Repair>,
+    strict: Option<Strict<'a>>,
 }
 
 /// A value with what bounds and merges need to know of it.
@@ -129,13 +141,17 @@ impl<'a> Reader<'a> {
             aliased: 0,
             kept: 0,
             repair: None,
+            strict: Strict::of(text),
         }
     }
 
     fn next_document(&mut self) -> Outcome<Option<Document>> {
         let (mut document, mut first_line, mut failed) = (None, 1, None);
         while let Some(event) = self.parser.next_event() {
-            let (event, span) = event.map_err(|e| self.scan_error(&e))?;
+            let (event, span) = event.map_err(|e| self.refused(&e))?;
+            if let Some(strict) = &mut self.strict {
+                strict.event(&event, span)?;
+            }
             match event {
                 Event::DocumentStart(_) => first_line = span.start.line(),
                 Event::DocumentEnd => {
@@ -154,6 +170,11 @@ impl<'a> Reader<'a> {
             }
         }
         failed.map_or(Ok(None), Err)
+    }
+
+    fn refused(&mut self, error: &ScanError) -> YamlError {
+        self.repair = Repair::of(error);
+        told(self.text, error)
     }
 
     // One event of a document; gives the value back when the document is complete.
@@ -271,43 +292,6 @@ impl<'a> Reader<'a> {
         }
         Ok(None)
     }
-
-    fn scan_error(&mut self, error: &ScanError) -> YamlError {
-        self.repair = Repair::of(error);
-        let (mark, info) = (error.marker(), error.info());
-        // go-yaml reports what is never closed where the text ends.
-        let last = 1 + self.text.matches('\n').count();
-        let line = if info.ends_with("end of stream") { last } else { mark.line() };
-        let words = match info.strip_prefix("while ").and_then(|rest| rest.split_once(", ")) {
-            Some((_, "found unknown anchor")) => {
-                let name = alias_at(self.text, mark.line(), mark.col());
-                let problem = format!("unknown anchor '{name}' referenced");
-                let message = format!("yaml: {problem}");
-                return YamlError { message, problem, line: mark.line(), column: mark.col() + 1 };
-            }
-            Some((_, rest)) if rest.starts_with("expected") => format!("did not find {rest}"),
-            // Upstream's own spelling.
-            Some((_, rest)) => rest.replace("hexadecimal", "hexdecimal"),
-            None => match info {
-                "simple key expect ':'" | "simple key expected" => "could not find expected ':'".to_string(),
-                "misplaced bracket" => "did not find expected node content".to_string(),
-                _ if info.starts_with("unexpected character") || info.contains("tab") => {
-                    "found character that cannot start any token".to_string()
-                }
-                _ => info.to_string(),
-            },
-        };
-        // go-yaml counts a parser's lines from zero, a scanner's from one, and is silent about the first.
-        let parsing = info.starts_with("while parsing a flow")
-            || info.starts_with("while parsing a block")
-            || words == "did not find expected node content";
-        let place = match (line.saturating_sub(1), parsing) {
-            (0, _) => String::new(),
-            (line, true) => format!("line {line}: "),
-            (line, false) => format!("line {}: ", line + 1),
-        };
-        YamlError { message: format!("yaml: {place}{words}"), problem: words, line, column: mark.col() + 1 }
-    }
 }
 
 fn at(span: Span, message: String) -> YamlError {
@@ -372,14 +356,6 @@ fn key_text(key: &Node, value: &Value) -> Result<String, String> {
 
 fn shown(value: &Value) -> String {
     if value.is_null() { "<nil>".to_string() } else { gofmt::syntax(value) }
-}
-
-// The name after the asterisk.
-fn alias_at(text: &str, line: usize, column: usize) -> String {
-    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let rest: String = line.chars().skip(column).collect();
-    let rest = rest.strip_prefix('*').unwrap_or(&rest);
-    rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).collect()
 }
 
 fn binary(text: &str) -> Result<String, String> {

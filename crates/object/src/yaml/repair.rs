@@ -3,9 +3,13 @@
 //! Inside brackets and quotes the indentation of a line means nothing, so a line that stands too far left is moved right; a tab
 //! after a colon becomes a space. Each repair is guided by the parser's own complaint.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use saphyr_parser::ScanError;
+
+use super::strict::separated;
+use crate::Value;
 
 /// How many bytes may be read again for repairs of one text.
 pub(super) const MAX_REREAD_BYTES: usize = 8 << 20;
@@ -21,6 +25,10 @@ pub(super) enum Repair {
     Tabs { line: usize, column: usize },
     /// A comment begins in this column, without a space before it.
     Comment { line: usize, column: usize },
+    /// A line of a quoted text begins with tabs.
+    Lead(usize),
+    /// An apostrophe is escaped somewhere behind this place.
+    Apostrophe { line: usize, column: usize },
 }
 
 impl Repair {
@@ -30,8 +38,10 @@ impl Repair {
         match error.info() {
             "invalid indentation" | "invalid indentation in flow construct" => Some(Self::Line(line)),
             "invalid indentation in quoted scalar" => Some(Self::Quoted(line)),
+            "tab cannot be used as indentation" => Some(Self::Lead(line)),
             "':' must be followed by a valid YAML whitespace" => Some(Self::Tabs { line, column }),
             "comments must be separated from other tokens by whitespace" => Some(Self::Comment { line, column }),
+            info if info.ends_with("found unknown escape character") => Some(Self::Apostrophe { line, column }),
             _ => None,
         }
     }
@@ -41,6 +51,20 @@ impl Repair {
         match self {
             Self::Line(line) => moved_right(text, line, moved),
             Self::Quoted(start) => moved_right(text, (start + 1..).find(|line| !moved.contains(line))?, moved),
+            Self::Lead(line) => {
+                let spaced = |content: &str| {
+                    let inner = content.trim_start_matches([' ', '\t']);
+                    format!("{}{inner}", " ".repeat(content.len() - inner.len()))
+                };
+                let repaired = edit(text, line, spaced);
+                (repaired != text).then_some(repaired)
+            }
+            Self::Apostrophe { line, column } => {
+                let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+                let column = text[start..].char_indices().nth(column).map_or(0, |(at, _)| at);
+                let at = first_escape(&text.as_bytes()[start + column..])? + start + column;
+                Some(format!("{}{}", &text[..at], &text[at + 1..]))
+            }
             Self::Comment { line, column } => {
                 let repaired = edit(text, line, |content| apart(content, column));
                 (repaired != text).then_some(repaired)
@@ -49,6 +73,66 @@ impl Repair {
                 let repaired = edit(text, line, |content| spaced(content, column));
                 (repaired != text).then_some(repaired)
             }
+        }
+    }
+}
+
+/// The backslash of the first escape, where that is of an apostrophe.
+fn first_escape(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while at + 1 < text.len() {
+        match (text[at], text[at + 1]) {
+            (b'\\', b'\'') => return Some(at),
+            (b'\\', _) => at += 2,
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// Characters that go-yaml takes for what the parser takes for something else, exchanged while it is parsed: U+0085 and every
+/// carriage return end a line, and a byte order mark that is not the first character is one like others.
+pub(super) struct Marks<'a> {
+    pub text: Cow<'a, str>,
+    stand_in: Option<char>,
+}
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+const NEXT_LINE: char = '\u{85}';
+
+impl<'a> Marks<'a> {
+    pub fn of(text: &'a str) -> Self {
+        let mut marks = Self { text: Cow::Borrowed(text), stand_in: None };
+        if text.contains(NEXT_LINE) {
+            marks.text = Cow::Owned(text.replace(NEXT_LINE, "\n"));
+        }
+        if text.contains('\r') {
+            marks.text = Cow::Owned(marks.text.replace("\r\n", "\n").replace('\r', "\n"));
+        }
+        marks.text = separated(marks.text);
+        if text.contains(BYTE_ORDER_MARK) {
+            marks.stand_in = ('\u{f000}'..='\u{f8ff}').find(|c| !text.contains(*c));
+            if let Some(stand_in) = marks.stand_in {
+                marks.text = Cow::Owned(marks.text.replace(BYTE_ORDER_MARK, stand_in.encode_utf8(&mut [0; 4])));
+            }
+        }
+        marks
+    }
+
+    /// Puts the byte order marks back.
+    pub fn put_back(&self, value: &mut Value) {
+        let Some(stand_in) = self.stand_in else { return };
+        let back = |text: &str| text.replace(stand_in, BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]));
+        match value {
+            Value::String(text) if text.contains(stand_in) => *text = back(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.put_back(item)),
+            Value::Object(map) => {
+                map.values_mut().for_each(|item| self.put_back(item));
+                if map.keys().any(|key| key.contains(stand_in)) {
+                    *map = std::mem::take(map).into_iter().map(|(key, value)| (back(&key), value)).collect();
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -166,3 +166,52 @@ fn a_list_that_is_never_closed_is_told_at_the_line_go_names() {
         assert_eq!(read(text).unwrap_err().to_string(), expected, "{text:?}");
     }
 }
+
+#[track_caller]
+fn refused(text: &[u8], words: &str) {
+    let told = decode(text).and_then(|text| read(&text)).map(|document| document.value);
+    assert_eq!(told.unwrap_err().message, words, "{:?}", String::from_utf8_lossy(text));
+}
+
+#[track_caller]
+fn taken(text: &[u8], value: Value) {
+    assert_eq!(read(&decode(text).unwrap()).unwrap().value, value, "{:?}", String::from_utf8_lossy(text));
+}
+
+#[test]
+fn bytes_are_taken_as_go_takes_them() {
+    refused(b"a: x\x01y\n", "yaml: control characters are not allowed");
+    refused("a: \"x\u{9f}y\"\n".as_bytes(), "yaml: control characters are not allowed");
+    refused(b"a: x\xffy\n", "yaml: invalid leading UTF-8 octet");
+    refused(b"a: \"\xc3\"\n", "yaml: invalid trailing UTF-8 octet");
+    refused(b"a: \xc0\x80\n", "yaml: invalid length of a UTF-8 sequence");
+    refused(b"\xff\xfea\0:\0 \x001", "yaml: incomplete UTF-16 character");
+    taken(b"\xff\xfea\0:\0 \x001\0", json!({"a": 1}));
+    taken(b"\xfe\xff\0a\0:\0 \xd8\x3d\xde\x00", json!({"a": "\u{1f600}"}));
+    taken("a: x\u{feff}y\n\u{feff}b: 1\n".as_bytes(), json!({"a": "x\u{feff}y", "\u{feff}b": 1}));
+    taken("a: \"x\u{85}y\"\n".as_bytes(), json!({"a": "x y"}));
+    taken(b"a: 'x\ry'\r\nb: 1\r", json!({"a": "x y", "b": 1}));
+    taken("a: \"x\u{2028}y\" # z\u{2028}b: 1\n".as_bytes(), json!({"a": "x\u{2028}y", "b": 1}));
+    refused("a: x\u{2028}y\n".as_bytes(), "yaml: line 3: could not find expected ':'");
+}
+
+#[test]
+fn tabs_stand_where_go_lets_them() {
+    refused(b"a: 1\n\t\nb: 2\n", "yaml: line 2: found a tab character that violates indentation");
+    refused(b"x:\n  a: 1\n \t# y\n", "yaml: line 3: found a tab character that violates indentation");
+    refused(b"a: >\n  b\n\t\nc: d\n", "yaml: line 3: found a tab character where an indentation space is expected");
+    refused(b"\ta: 1\n", "yaml: found character that cannot start any token");
+    refused(b"x:\n  a: {b: c\n\t}\n", "yaml: line 3: found a tab character that violates indentation");
+    refused(b"a: \"1\"\n\t\nb: 2\n", "yaml: line 2: found character that cannot start any token");
+    refused(b"-\ta\n", "yaml: found character that cannot start any token");
+    taken(b"a:\tb\nc: [\td,\n\te]\nf: \"g\"\t# h\n", json!({"a": "b", "c": ["d", "e"], "f": "g"}));
+    taken(b"a: |\n  x\n  \ty\n", json!({"a": "x\n\ty\n"}));
+    taken(b"a: 'b\n\tc'\nd: \"e\n\tf\"\n", json!({"a": "b c", "d": "e f"}));
+}
+
+#[test]
+fn escapes_are_those_of_go() {
+    refused(b"a: \"x\\/y\"\n", "yaml: found unknown escape character");
+    refused(b"b: 1\na: \"x\\/y\"\n", "yaml: line 2: found unknown escape character");
+    taken(b"a: \"x\\'y\"\nb: x\\/y\nc: 'x\\/y'\n", json!({"a": "x'y", "b": "x\\/y", "c": "x\\/y"}));
+}
