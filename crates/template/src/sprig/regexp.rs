@@ -61,7 +61,11 @@ pub fn quote_meta(text: &[u8]) -> Vec<u8> {
 }
 
 impl Regexp {
-    fn new(pattern: &[u8]) -> Result<Regexp, String> {
+    /// Go's `regexp.Compile`.
+    ///
+    /// # Errors
+    /// The text of Go's error.
+    pub fn new(pattern: &[u8]) -> Result<Regexp, String> {
         let translated = translate::translate(pattern)?;
         let built = RegexBuilder::new(&translated.text)
             .size_limit(MAX_COMPILED_BYTES)

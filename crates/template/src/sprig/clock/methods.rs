@@ -16,8 +16,10 @@ fn moment(value: &Value) -> Result<&Moment, Error> {
     value.object::<Time>().map(|time| &time.0).ok_or_else(|| Error::call("receiver is no time.Time"))
 }
 
+/// A number that stands in a template is a span of nanoseconds where one is wanted.
 fn span(value: &Value) -> Result<Span, Error> {
-    value.object::<Duration>().map(|d| d.0).ok_or_else(|| Error::call("receiver is no time.Duration"))
+    let own = value.object::<Duration>().map(|d| d.0).or_else(|| value.as_i64().map(Span));
+    own.ok_or_else(|| Error::call("receiver is no time.Duration"))
 }
 
 fn time(moment: Moment) -> Value {

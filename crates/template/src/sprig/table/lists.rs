@@ -1,15 +1,16 @@
 //! Lists. The functions whose names begin with `must` differ in Go in how they fail, not in what they say.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::structure::deep_equal;
 use super::{Answer, Table, int, nil_dereference, sig};
 use crate::error::Error;
 use crate::exec::whole::KEPT;
-use crate::sprig::Sprig;
 use crate::sprig::cast::{to_int, truncate};
 use crate::sprig::table::defaults::is_empty;
+use crate::sprig::{Sprig, json};
 use crate::value::{List, Type, Value};
 
 pub(super) fn add(table: &mut Table) {
@@ -119,8 +120,12 @@ fn add_filters(table: &mut Table) {
     });
     pair(table, &["uniq"], &["mustUniq"], sig!(ANY => LIST), |args| {
         let mut kept: Vec<Value> = Vec::new();
+        // What is equal has the same text: only those are compared.
+        let mut known: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         for item in elements(&args[0], "Cannot find uniq on type")?.iter() {
-            if !kept.iter().any(|known| deep_equal(item, known)) {
+            let alike = known.entry(json::write(item, false).unwrap_or_default()).or_default();
+            if !alike.iter().any(|index| deep_equal(item, &kept[*index])) {
+                alike.push(kept.len());
                 kept.push(item.clone());
             }
         }

@@ -81,8 +81,31 @@ fn own(value: &Value) -> Result<&Semver, Error> {
     value.object::<Semver>().ok_or_else(|| Error::call("receiver is no semver.Version"))
 }
 
+/// The version another is compared with; there may be none.
+fn other(args: &[Value]) -> Result<&Version, Error> {
+    let missing = || Error::call("runtime error: invalid memory address or nil pointer dereference");
+    args[0].object::<Semver>().map(|other| &other.version).ok_or_else(missing)
+}
+
+/// The version with another text behind its numbers, if it may stand there.
+fn changed(receiver: &Value, args: &[Value], what: &str, set: fn(&mut Version, String)) -> Result<Value, Error> {
+    let (own, text) = (own(receiver)?, text(args, 0));
+    let part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if !text.is_empty() && !text.split('.').all(part) {
+        let invalid = match own.generation {
+            Generation::First => format!("Invalid {what} string"),
+            Generation::Third => format!("invalid {what} string"),
+        };
+        return Err(Error::call(invalid));
+    }
+    let mut version = own.version.clone();
+    set(&mut version, text.into_owned());
+    version.original = format!("{}{version}", if version.original.starts_with('v') { "v" } else { "" });
+    Ok(own.plain(version))
+}
+
 macro_rules! methods {
-    ($pointer:expr, $plain:expr, $number:expr) => {
+    ($pointer:expr, $plain:expr, $number:expr, $($more:tt)*) => {
         [
             method("Major", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.major))),
             method("Minor", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.minor))),
@@ -101,23 +124,40 @@ macro_rules! methods {
                 Ok(own(receiver)?.plain(own(receiver)?.version.next_patch()))
             }),
             method("Compare", &[$pointer], Type::INT, |_, receiver, args| {
-                Ok(Value::Int(own(receiver)?.version.compare(&own(&args[0])?.version) as i64))
+                Ok(Value::Int(own(receiver)?.version.compare(other(args)?) as i64))
             }),
             method("Equal", &[$pointer], Type::BOOL, |_, receiver, args| {
-                Ok(Value::Bool(own(receiver)?.version.compare(&own(&args[0])?.version).is_eq()))
+                Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_eq()))
             }),
             method("LessThan", &[$pointer], Type::BOOL, |_, receiver, args| {
-                Ok(Value::Bool(own(receiver)?.version.compare(&own(&args[0])?.version).is_lt()))
+                Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_lt()))
             }),
             method("GreaterThan", &[$pointer], Type::BOOL, |_, receiver, args| {
-                Ok(Value::Bool(own(receiver)?.version.compare(&own(&args[0])?.version).is_gt()))
+                Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_gt()))
             }),
+            method("SetPrerelease", &[Type::STRING], $plain, |_, receiver, args| {
+                changed(receiver, args, "prerelease", |version, text| version.pre = text)
+            }),
+            method("SetMetadata", &[Type::STRING], $plain, |_, receiver, args| {
+                changed(receiver, args, "metadata", |version, text| version.metadata = text)
+            }),
+            $($more)*
         ]
     };
 }
 
-static FIRST_METHODS: [Method; 14] = methods!(Type(&FIRST_POINTER), Type(&FIRST_STRUCT), Type::INT64);
-static THIRD_METHODS: [Method; 14] = methods!(Type(&THIRD_POINTER), Type(&THIRD_STRUCT), Type::UINT64);
+static FIRST_METHODS: [Method; 16] = methods!(Type(&FIRST_POINTER), Type(&FIRST_STRUCT), Type::INT64,);
+static THIRD_METHODS: [Method; 18] = methods!(
+    Type(&THIRD_POINTER),
+    Type(&THIRD_STRUCT),
+    Type::UINT64,
+    method("LessThanEqual", &[Type(&THIRD_POINTER)], Type::BOOL, |_, receiver, args| {
+        Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_le()))
+    }),
+    method("GreaterThanEqual", &[Type(&THIRD_POINTER)], Type::BOOL, |_, receiver, args| {
+        Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_ge()))
+    }),
+);
 
 /// How many parsed constraints a thread keeps.
 const MAX_CACHED: usize = 64;
