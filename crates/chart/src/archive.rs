@@ -13,6 +13,9 @@ pub const MAX_FILE_BYTES: u64 = 5 * 1024 * 1024;
 /// How many files a chart may have; empty ones cost memory too.
 pub const MAX_FILES: usize = 50_000;
 
+/// Where a tar header says what an entry is.
+const TYPE_BYTE: usize = 156;
+
 /// An archive that cannot be a chart, or that must not be read. The words are Helm's.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -80,7 +83,10 @@ pub fn read_archive(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Arch
         let mut entry = entry.map_err(damaged)?;
         let kind = entry.header().entry_type();
         let raw = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        if kind.is_dir() || kind.is_pax_global_extensions() || kind.is_pax_local_extensions() || raw.ends_with('/') {
+        // Only of old archives a name alone says that it is a folder.
+        let old = entry.header().as_bytes()[TYPE_BYTE] == 0;
+        let folder = kind.is_dir() || old && raw.ends_with('/');
+        if folder || kind.is_pax_global_extensions() || kind.is_pax_local_extensions() {
             continue;
         }
         if !kind.is_file() && !kind.is_contiguous() {

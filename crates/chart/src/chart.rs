@@ -1,7 +1,7 @@
 //! A chart as it was loaded: never changed afterwards, shared by all who render it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use switchboard_object::Map;
@@ -11,11 +11,14 @@ use crate::archive::{ArchiveError, Budget, read_archive};
 use crate::file::File;
 use crate::folder::{FolderError, Links, read_folder, words};
 use crate::metadata::{self, Metadata, ValidationError};
-use crate::typed::{self, DecodeError};
+use crate::typed::{self, DecodeError, Fields};
 use crate::values;
 
 /// How deep charts may lie in each other.
 const MAX_NESTED_CHARTS: usize = 32;
+/// How much of a file says what it is.
+const GLANCE_BYTES: usize = 512;
+const GZIP_HEADER_BYTES: usize = 10;
 
 /// A chart with its subcharts.
 #[derive(Debug, Default)]
@@ -64,9 +67,21 @@ pub enum LoadError {
     /// The folder.
     #[error("{0}")]
     Folder(#[from] FolderError),
-    /// The archive.
+    /// The archive of a subchart.
     #[error("{0}")]
     Archive(#[from] ArchiveError),
+    /// The chart's own archive, of which Helm says no more; the rest is ours.
+    #[error("unable to load chart archive\n  {0}")]
+    Unreadable(ArchiveError),
+    /// An archive without it.
+    #[error("unable to detect chart version, no Chart.yaml found")]
+    NoVersion,
+    /// An `apiVersion` nobody knows.
+    #[error("unsupported chart version")]
+    Unsupported,
+    /// An `apiVersion` that is not installed yet.
+    #[error("invalid chart apiVersion")]
+    TooNew,
     /// One of the chart's own files.
     #[error("cannot load {file}: {problem}")]
     File {
@@ -78,6 +93,15 @@ pub enum LoadError {
     /// A folder without it.
     #[error("unable to detect chart at {0}: open {0}: no such file or directory")]
     Undetected(String),
+    /// The same, where the system refused.
+    #[error("unable to detect chart at {0}: open {0}: {1}", path.display(), words(source))]
+    Undetectable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// No chart without it.
     #[error("Chart.yaml file is missing")]
     NoMetadata,
@@ -128,7 +152,9 @@ impl Chart {
             if !top.exists() {
                 return Err(LoadError::Undetected(top.to_string_lossy().into_owned()));
             }
-            return Self::from_files(read_folder(path, links)?);
+            let data = std::fs::read(&top).map_err(|source| LoadError::Undetectable { path: top, source })?;
+            let version = detected(&data)?;
+            return version.built(read_folder(path, links)?, &mut Budget::default());
         }
         let size = std::fs::metadata(path).map_err(open)?.len();
         if size > crate::archive::MAX_CHART_BYTES {
@@ -137,6 +163,10 @@ impl Chart {
         let bytes = std::fs::read(path).map_err(open)?;
         if !bytes.starts_with(b"\x1f\x8b\x08") {
             return Err(LoadError::NoArchive { problem: not_an_archive(&shown, &bytes), path: shown });
+        }
+        if bytes.len() < GZIP_HEADER_BYTES {
+            let problem = "does not appear to be a valid chart file (details: gzip: invalid header)".to_string();
+            return Err(LoadError::NoArchive { problem, path: shown });
         }
         Self::from_archive(&bytes)
     }
@@ -147,8 +177,9 @@ impl Chart {
     /// As [`Chart::load`].
     pub fn from_archive(bytes: &[u8]) -> Result<Arc<Self>, LoadError> {
         let mut budget = Budget::default();
-        let files = read_archive(bytes, &mut budget)?;
-        build(files, &mut budget, 0)
+        let files = read_archive(bytes, &mut budget).map_err(LoadError::Unreadable)?;
+        let described = files.iter().find(|file| file.name == "Chart.yaml").ok_or(LoadError::NoVersion)?;
+        detected(&described.data)?.built(files, &mut budget)
     }
 
     /// Makes a chart of files in memory.
@@ -183,14 +214,46 @@ impl Chart {
     }
 }
 
+/// What Helm sees at the first glance: the version alone.
+enum Version {
+    Known,
+    TooNew,
+}
+
+impl Version {
+    fn built(self, files: Vec<File>, budget: &mut Budget) -> Result<Arc<Chart>, LoadError> {
+        let chart = build(files, budget, 0)?;
+        match self {
+            Self::Known => Ok(chart),
+            Self::TooNew => Err(LoadError::TooNew),
+        }
+    }
+}
+
+fn detected(data: &[u8]) -> Result<Version, LoadError> {
+    let described = typed::read_bytes(data).map_err(broken("Chart.yaml"))?;
+    let empty = Map::new();
+    let mut fields = Fields::of(described.as_object().unwrap_or(&empty), "chartBase");
+    let version = fields.text("apiVersion");
+    fields.done().map_err(broken("Chart.yaml"))?;
+    match version.as_str() {
+        "" | metadata::V1 | "v2" => Ok(Version::Known),
+        "v3" => Ok(Version::TooNew),
+        _ => Err(LoadError::Unsupported),
+    }
+}
+
 fn not_an_archive(path: &str, bytes: &[u8]) -> String {
     if path.ends_with(".yml") || path.ends_with(".yaml") {
         return "seems to be a YAML file, but expected a gzipped archive".to_string();
     }
-    let kind = if bytes.iter().take(512).any(|b| *b < 0x09 || (0x0e..0x20).contains(b) && *b != 0x1b) {
-        "application/octet-stream"
-    } else {
-        "text/plain; charset=utf-8"
+    // Helm looks at 512 bytes, and takes those that are not there for zeros, which no text has.
+    let binary = |b: &u8| *b < 0x09 || (0x0e..0x20).contains(b) && *b != 0x1b;
+    let kind = match bytes {
+        [b'P', b'K', 3, 4, ..] => "application/zip",
+        [b'%', b'P', b'D', b'F', b'-', ..] => "application/pdf",
+        _ if bytes.len() < GLANCE_BYTES || bytes[..GLANCE_BYTES].iter().any(binary) => "application/octet-stream",
+        _ => "text/plain; charset=utf-8",
     };
     format!("does not appear to be a gzipped archive; got '{kind}'")
 }
@@ -206,9 +269,10 @@ fn build(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Arc<Char
     let mut chart = Chart::default();
     let mut subcharts: BTreeMap<String, Vec<File>> = BTreeMap::new();
     let mut described = false;
-    if let Some(file) = files.iter().find(|file| file.name == "Chart.yaml") {
+    // Of several, later ones say it anew.
+    for file in files.iter().filter(|file| file.name == "Chart.yaml") {
         described = true;
-        let document = typed::read(&file.text()).map_err(broken("Chart.yaml"))?;
+        let document = typed::read_bytes(&file.data).map_err(broken("Chart.yaml"))?;
         chart.metadata.read(&document).map_err(broken("Chart.yaml"))?;
         if chart.metadata.api_version.is_empty() {
             chart.metadata.api_version = metadata::V1.to_string();
@@ -242,14 +306,14 @@ fn sort_in(file: File, chart: &mut Chart, subcharts: &mut BTreeMap<String, Vec<F
     match file.name.as_str() {
         "Chart.yaml" | "Chart.lock" => {}
         "values.yaml" => {
-            chart.values = Arc::new(values::read(&file.text()).map_err(broken("values.yaml"))?);
+            chart.values = Arc::new(values::read_bytes(&file.data).map_err(broken("values.yaml"))?);
         }
         "values.schema.json" => chart.schema = Some(file.data),
         "requirements.yaml" => {
             if !old {
                 chart.warnings.push(moved("Dependencies are handled in Chart.yaml", "dependencies to Chart.yaml"));
             }
-            let document = typed::read(&file.text()).map_err(broken("requirements.yaml"))?;
+            let document = typed::read_bytes(&file.data).map_err(broken("requirements.yaml"))?;
             chart.metadata.read(&document).map_err(broken("requirements.yaml"))?;
             if old {
                 chart.files.push(file);

@@ -105,6 +105,10 @@ impl Coalescing<'_> {
     }
 
     fn globals(&mut self, into: &mut Map, from: Option<&Value>, prefix: &str) {
+        if into.get(GLOBAL).is_none_or(Value::is_object) && from.is_some_and(|from| !from.is_object()) {
+            self.talk.say("warning: skipping globals because source global is not a table.".to_string());
+            return;
+        }
         let mut globals = match into.get_mut(GLOBAL) {
             None => Map::new(),
             Some(Value::Object(map)) => std::mem::take(map),
@@ -113,14 +117,8 @@ impl Coalescing<'_> {
                 return;
             }
         };
-        match from {
-            None => {}
-            Some(Value::Object(from)) => {
-                for (key, value) in from {
-                    self.global(&mut globals, key, value, prefix);
-                }
-            }
-            Some(_) => self.talk.say("warning: skipping globals because source global is not a table.".to_string()),
+        for (key, value) in from.and_then(Value::as_object).into_iter().flatten() {
+            self.global(&mut globals, key, value, prefix);
         }
         into.insert(GLOBAL.to_string(), Value::Object(globals));
     }

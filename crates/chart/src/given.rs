@@ -63,7 +63,7 @@ impl Given {
         let mut all = Map::new();
         for file in &self.files {
             let bytes = read(file).map_err(GivenError::Read)?;
-            let parsed = values::read(&String::from_utf8_lossy(&bytes));
+            let parsed = values::read_bytes(&bytes);
             let parsed = parsed.map_err(|problem| GivenError::Parse { file: file.clone(), problem })?;
             values::merge(&mut all, parsed);
         }

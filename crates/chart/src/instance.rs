@@ -108,11 +108,12 @@ impl Instance {
         let mut imported = Map::new();
         for dependency in &mut dependencies {
             let asked = std::mem::take(&mut dependency.import_values);
-            for (child, parent) in asked.iter().filter_map(import_of) {
+            for (import, (child, parent)) in asked.iter().filter_map(|import| Some((import, import_of(import)?))) {
                 dependency.import_values.push(serde_json::json!({"child": child, "parent": parent}));
                 let path = format!("{}.{child}", dependency.name);
                 let Some(table) = values::table(&all, &path) else {
-                    talk.say(missing_table(&dependency.name, &child, &all));
+                    let named = import.is_object().then_some(dependency.name.as_str());
+                    talk.say(missing_table(&dependency.name, named, &child, &all));
                     continue;
                 };
                 coalesce_tables(&mut imported, nested(&parent, table.clone()), Nulls::Keep, talk);
@@ -175,16 +176,15 @@ fn non_bool(what: &str, which: &str, chart: &str) -> String {
     format!("level=WARN msg=\"returned non-bool value\" {what}={which} chart={chart}")
 }
 
-fn missing_table(chart: &str, child: &str, values: &Map) -> String {
+fn missing_table(chart: &str, named: Option<&str>, child: &str, values: &Map) -> String {
     let mut table = values.get(chart).and_then(Value::as_object);
     let missing = child.split('.').find(|part| {
         table = table.and_then(|map| map.get(*part)).and_then(Value::as_object);
         table.is_none()
     });
     let key = missing.unwrap_or(chart);
-    format!(
-        "level=WARN msg=\"ImportValues missing table from chart\" chart={chart} error=\"\\\"{key}\\\" is not a table\""
-    )
+    let from = named.map_or("\"".to_string(), |chart| format!(" from chart\" chart={chart}"));
+    format!("level=WARN msg=\"ImportValues missing table{from} error=\"\\\"{key}\\\" is not a table\"")
 }
 
 /// Which of the subchart's tables goes where.

@@ -95,6 +95,8 @@ pub struct Sorted {
     pub manifests: Vec<Manifest>,
     /// What runs beside.
     pub hooks: Vec<Hook>,
+    /// Hooks for what Helm does not know: left out.
+    pub unknown: Vec<String>,
 }
 
 /// A document that is not YAML, or not an object.
@@ -167,8 +169,9 @@ fn place(source: &str, offset: usize, text: &str, sorted: &mut Sorted) -> Result
     };
     let weight = annotation(HOOK_WEIGHT).and_then(|weight| weight.parse().ok()).unwrap_or(0);
     // One event Helm does not know, and the whole hook is left out.
-    if let Some(events) = hook.split(',').map(event).collect() {
-        sorted.hooks.push(Hook { manifest, events, weight });
+    match hook.split(',').map(event).collect() {
+        Some(events) => sorted.hooks.push(Hook { manifest, events, weight }),
+        None => sorted.unknown.push(hook.clone()),
     }
     Ok(())
 }

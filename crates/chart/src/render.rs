@@ -15,7 +15,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use switchboard_object::Map;
+use switchboard_object::{Map, yaml as yaml_object};
 use switchboard_template::sprig::Ambient;
 use switchboard_template::{Limits, MissingKey, Options, Set, Str, Value};
 
@@ -26,6 +26,7 @@ use crate::instance::Instance;
 use crate::manifest::{self, ManifestError, Sorted};
 use crate::release::{NameError, Release};
 use crate::talk::Talk;
+use crate::typed::DecodeError;
 
 use assemble::{Assembled, Template};
 use judge::Judge;
@@ -194,7 +195,12 @@ impl Compiled {
             }
         }
         match manifest::sort(&rendered.files) {
-            Ok(sorted) => rendered.sorted = sorted,
+            Ok(sorted) => {
+                let told =
+                    |hook: &String| format!("level=INFO msg=\"skipping unknown hooks\" hookTypes={}", logged(hook));
+                rendered.warnings.extend(sorted.unknown.iter().map(told));
+                rendered.sorted = sorted;
+            }
             Err(error) => {
                 let written = rendered.files.get(&error.source_file).map_or("", String::as_str);
                 let place = place::of_manifest(&error, &assembled, request, &values, written);
@@ -222,7 +228,7 @@ impl Compiled {
         let mut values = request.values.clone();
         coalesce(&assembled.root, &mut values, Nulls::Remove, talk)?;
         if !request.skip_schema {
-            self.judge.check(&assembled.root, &values)?;
+            self.judge.check(&assembled.root, &values, talk)?;
         }
         judge::kube_version(&self.chart, &request.capabilities)?;
         Ok((assembled, values))
@@ -288,10 +294,28 @@ fn execute_with(
             return Err(RenderError::Template { text, place: None });
         }
         let text = functions::cut_no_value(&text).unwrap_or(text);
-        let text = String::from_utf8(text).unwrap_or_else(|odd| Str::from(odd.into_bytes()).to_text().into_owned());
+        let text = match String::from_utf8(text) {
+            Ok(text) => text,
+            Err(odd) if template.name.ends_with(NOTES) => Str::from(odd.into_bytes()).to_text().into_owned(),
+            Err(odd) => return Err(not_text(&template.name, odd.as_bytes())),
+        };
         files.insert(template.name.clone(), text);
     }
     Ok(files)
+}
+
+/// A value as Go's log writes it.
+fn logged(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '=' | '\\');
+    if !text.is_empty() && text.chars().all(plain) { text.to_string() } else { format!("{text:?}") }
+}
+
+/// What a template wrote cannot be YAML, whatever else is in it.
+fn not_text(name: &str, bytes: &[u8]) -> RenderError {
+    let problem = yaml_object::decode(bytes).map_or_else(|error| error.to_string(), |_| String::new());
+    let problem = DecodeError(format!("error converting YAML to JSON: {problem}"));
+    let error = ManifestError { source_file: name.to_string(), problem, offset: 0, place: None };
+    RenderError::Manifest { error, place: None, files: BTreeMap::new() }
 }
 
 fn template_of(template: &Template) -> Value {

@@ -7,13 +7,14 @@
 mod combine;
 mod compare;
 mod compile;
+mod document;
 mod format;
 mod number;
 mod problem;
 mod validate;
 
-use regex::Regex;
 use switchboard_object::Value;
+use switchboard_template::sprig::Regexp;
 
 use number::Decimal;
 
@@ -21,6 +22,8 @@ use number::Decimal;
 #[derive(Debug)]
 pub struct Schema {
     nodes: Vec<Node>,
+    /// What Helm says on stderr when it reads it.
+    pub warnings: Vec<String>,
 }
 
 /// A schema that is none, in the validator's words.
@@ -29,18 +32,21 @@ pub enum SchemaError {
     /// Not JSON.
     #[error("{0}")]
     Json(String),
+    /// JSON that is no schema of its draft.
+    #[error("{0:?} is not valid against metaschema: {1}")]
+    NotOne(String, String),
     /// A pattern Go's regular expressions do not have.
     #[error("{0:?} is not valid regex: {1}")]
     Regex(String, String),
     /// A `$ref` to nothing.
-    #[error("invalid jsonpointer: json-pointer in \"file:///values.schema.json{0}\" not found")]
+    #[error("json-pointer in {0:?} not found")]
     Pointer(String),
-    /// A `$ref` to a place that would have to be fetched.
-    #[error("failing loading {0:?}: schemas of other places are not fetched")]
-    Remote(String),
-    /// A `$schema` nobody knows.
-    #[error("failing loading {0:?}: the draft is not known")]
-    Draft(String),
+    /// A `$ref` to an anchor nobody has.
+    #[error("anchor in {0:?} not found in schema {1:?}")]
+    Anchor(String, String),
+    /// A `$ref` or `$schema` of a place that would have to be fetched.
+    #[error("failing loading {0:?}: {1}")]
+    Remote(String, String),
 }
 
 impl Schema {
@@ -76,7 +82,7 @@ struct Node {
     required: Vec<String>,
     dependencies: Vec<(String, Depends)>,
     properties: Vec<(String, usize)>,
-    pattern_properties: Vec<(Regex, usize)>,
+    pattern_properties: Vec<(Regexp, usize)>,
     additional_properties: Option<Additional>,
     property_names: Option<usize>,
     dependent_schemas: Vec<(String, usize)>,
@@ -92,7 +98,7 @@ struct Node {
     max_contains: Option<usize>,
     min_length: Option<usize>,
     max_length: Option<usize>,
-    pattern: Option<(String, Regex)>,
+    pattern: Option<(String, Regexp)>,
     minimum: Option<Decimal>,
     maximum: Option<Decimal>,
     exclusive_minimum: Option<Decimal>,

@@ -17,6 +17,15 @@ pub fn read(text: &str) -> Result<Value, DecodeError> {
     document.map(|document| document.value).map_err(|e| DecodeError(format!("error converting YAML to JSON: {e}")))
 }
 
+/// The same from bytes, which may be no text at all.
+///
+/// # Errors
+/// When they are not YAML.
+pub fn read_bytes(bytes: &[u8]) -> Result<Value, DecodeError> {
+    let text = yaml::decode(bytes).map_err(|error| DecodeError(format!("error converting YAML to JSON: {error}")))?;
+    read(&text)
+}
+
 /// Reads one YAML document that must be a mapping, or nothing.
 ///
 /// # Errors

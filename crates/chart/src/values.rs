@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Number;
-use switchboard_object::{Map, Value};
+use switchboard_object::{Map, Value, yaml};
 
 use crate::typed::{self, DecodeError};
 
@@ -21,6 +21,23 @@ pub fn read(text: &str) -> Result<Map, DecodeError> {
         merge(&mut values, floats_in(map));
     }
     Ok(values)
+}
+
+/// The same from bytes, which may be no text at all.
+///
+/// # Errors
+/// When they are not YAML or not a mapping.
+pub fn read_bytes(bytes: &[u8]) -> Result<Map, DecodeError> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return read(text);
+    }
+    let failed = |error| DecodeError(format!("cannot unmarshal yaml document: error converting YAML to JSON: {error}"));
+    // The reader of documents ends every one with a line break, which may be half of a character.
+    let mut bytes = Cow::Borrowed(bytes);
+    if !bytes.ends_with(b"\n") {
+        bytes.to_mut().push(b'\n');
+    }
+    read(&yaml::decode(&bytes).map_err(failed)?)
 }
 
 /// The documents of a stream, divided at lines `---`, as the reader of Kubernetes does.

@@ -4,7 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::memmem;
 use switchboard_object::json;
-use switchboard_template::sprig::{self, Sprig};
+use switchboard_template::sprig::ambient::below;
+use switchboard_template::sprig::{self, Ambient, Sprig};
 use switchboard_template::{Error, Execution, Functions, Numbers, SEEN, Set, Signature, Str, Type, Value};
 
 use super::run::{MAX_INCLUDES, Run};
@@ -35,7 +36,7 @@ fn table() -> Functions {
     table.remove("env");
     table.remove("expandenv");
     // Names are looked up only where somebody asked for it: a chart must not tell the world that it is rendered.
-    table.add("getHostByName", TEXT_OF_TEXT, |_, _| Ok(Value::String(Str::EMPTY)));
+    table.add("getHostByName", TEXT_OF_TEXT, host_by_name);
     table.add("include", TEXT_OF_TEXT_AND_ANY, include);
     table.add("tpl", TEXT_OF_TEXT_AND_ANY, tpl);
     table.add("required", ANY_OF_TEXT_AND_ANY, required);
@@ -77,13 +78,12 @@ fn add_conversions(table: &mut Functions) {
         sprig::toml::write(&arguments[0]).map(Value::string).map_err(Error::call)
     });
     table.add("fromYaml", MAP_OF_TEXT, |_, arguments| {
-        let read = typed::read(&text(&arguments[0]))
-            .map(|json| if json.is_null() { Json::Object(Default::default()) } else { json });
+        let read =
+            read_yaml(&arguments[0]).map(|json| if json.is_null() { Json::Object(Default::default()) } else { json });
         Ok(map_or_error(read.and_then(|json| a_map(json, typed::mismatch))))
     });
     table.add("fromYamlArray", LIST_OF_TEXT, |_, arguments| {
-        let read =
-            typed::read(&text(&arguments[0])).map(|json| if json.is_null() { Json::Array(Vec::new()) } else { json });
+        let read = read_yaml(&arguments[0]).map(|json| if json.is_null() { Json::Array(Vec::new()) } else { json });
         Ok(list_or_error(read.and_then(|json| a_list(json, typed::mismatch))))
     });
     table.add("fromJson", MAP_OF_TEXT, |_, arguments| {
@@ -103,6 +103,10 @@ type Mismatch = fn(&Json, &str, &str) -> typed::DecodeError;
 
 fn text(value: &Value) -> String {
     value.as_str().map(|text| text.to_text().into_owned()).unwrap_or_default()
+}
+
+fn read_yaml(value: &Value) -> Result<Json, typed::DecodeError> {
+    typed::read_bytes(value.as_str().map_or(b"", |text| text))
 }
 
 fn read_json(value: &Value) -> Result<Json, typed::DecodeError> {
@@ -170,6 +174,17 @@ fn tpl(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Erro
     match rendered {
         Ok(text) => Ok(Value::String(without_no_value(text))),
         Err(error) => Err(Error::call(format!("error during tpl function execution for {}: {error}", quoted()))),
+    }
+}
+
+fn host_by_name(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let asked = execution.host::<Ambient>().and_then(|ambient| Some((ambient.resolver.as_ref()?, ambient)));
+    let Some((resolver, ambient)) = asked else { return Ok(Value::String(Str::EMPTY)) };
+    let addresses = resolver.addresses(&text(&arguments[0]));
+    match (addresses.len() as u64, &ambient.entropy) {
+        (0, _) => Err(Error::call("invalid argument to Intn")),
+        (1, _) | (_, None) => Ok(Value::string(&addresses[0])),
+        (many, Some(entropy)) => Ok(Value::string(&addresses[below(&**entropy, many) as usize])),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::capabilities::Capabilities;
 use crate::chart::Chart;
 use crate::instance::Instance;
 use crate::schema::Schema;
+use crate::talk::Talk;
 use crate::{gotext, range};
 
 /// A schema, or why it is none.
@@ -23,15 +24,18 @@ pub struct Judge {
 
 impl Judge {
     /// Judges the values of a chart and of its subcharts.
-    pub fn check(&self, root: &Instance, values: &Map) -> Result<(), RenderError> {
+    pub fn check(&self, root: &Instance, values: &Map, talk: &mut Talk) -> Result<(), RenderError> {
         let mut problems = String::new();
-        self.judge(root, values, &mut problems);
+        self.judge(root, values, &mut problems, talk);
         if problems.is_empty() { Ok(()) } else { Err(RenderError::Schema(problems)) }
     }
 
-    fn judge(&self, chart: &Instance, values: &Map, problems: &mut String) {
+    fn judge(&self, chart: &Instance, values: &Map, problems: &mut String, talk: &mut Talk) {
         if let Some(bytes) = &chart.chart.schema {
             let schema = self.schema(&chart.chart, bytes);
+            if let Ok(schema) = &*schema {
+                schema.warnings.iter().for_each(|line| talk.say(line.clone()));
+            }
             // The judge wants a value; the map is cloned only for charts that have a schema.
             let judged = match &*schema {
                 Ok(schema) => schema.check(&Json::Object(values.clone())).map_err(|text| format!("{text}\n")),
@@ -44,7 +48,7 @@ impl Judge {
         for child in &chart.children {
             match values.get(&child.name) {
                 None | Some(Json::Null) => {}
-                Some(Json::Object(values)) => self.judge(child, values, problems),
+                Some(Json::Object(values)) => self.judge(child, values, problems, talk),
                 Some(other) => {
                     let kind = gotext::verb_type(other);
                     let text = "invalid type for values: expected object (map), got";

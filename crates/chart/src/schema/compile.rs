@@ -2,158 +2,154 @@
 
 use std::collections::HashMap;
 
-use regex::Regex;
-use switchboard_object::{Map, Value};
+use switchboard_object::{Map, Value, json};
+use switchboard_template::sprig::Regexp;
 
+use super::document::{self, Document, LATEST, MAIN, child, join};
 use super::number::Decimal;
 use super::{Additional, Depends, Node, Schema, SchemaError};
 
-const LATEST: u16 = 2020;
-
+/// Reads a chart's schema.
 pub fn compile(bytes: &[u8]) -> Result<Schema, SchemaError> {
-    let root: Value = serde_json::from_slice(bytes).map_err(|error| SchemaError::Json(error.to_string()))?;
-    let draft = root.get("$schema").and_then(Value::as_str).map_or(Ok(LATEST), draft)?;
-    let mut names = HashMap::new();
-    collect_names(&root, draft, String::new(), String::new(), &mut names);
-    let mut compiler =
-        Compiler { root: &root, draft, names, places: HashMap::new(), nodes: Vec::new(), waiting: vec![] };
-    compiler.place(String::new(), String::new());
-    while let Some((pointer, base, place)) = compiler.waiting.pop() {
-        let schema = root.pointer(&pointer).ok_or_else(|| SchemaError::Pointer(format!("#{pointer}")))?;
-        let node = compiler.node(schema, &pointer, base)?;
-        compiler.nodes[place] = node;
-    }
-    Ok(Schema { nodes: compiler.nodes })
+    let root = read(bytes)?;
+    let main = Document::new(MAIN, &root)?;
+    let draft = main.resource("").draft;
+    document::check(draft, &root).map_err(|why| SchemaError::NotOne(format!("{MAIN}#"), why))?;
+    Compiler::new(main, false).whole()
 }
 
-fn draft(url: &str) -> Result<u16, SchemaError> {
-    let name = url.trim_end_matches('#');
-    let name = name.strip_prefix("http://").or_else(|| name.strip_prefix("https://")).unwrap_or(name);
-    Ok(match name {
-        "json-schema.org/schema" | "json-schema.org/draft/2020-12/schema" => 2020,
-        "json-schema.org/draft/2019-09/schema" => 2019,
-        "json-schema.org/draft-07/schema" => 7,
-        "json-schema.org/draft-06/schema" => 6,
-        "json-schema.org/draft-04/schema" => 4,
-        _ => return Err(SchemaError::Draft(url.to_string())),
+/// Reads one of the schemas that say what a schema is. In these, formats count.
+pub fn metaschema(url: &str) -> Result<Schema, SchemaError> {
+    let (url, root) = document::metaschema(url).ok_or_else(|| document::unknown(url))?;
+    Compiler::new(Document::new(url, root)?, true).whole()
+}
+
+/// JSON, with Go's words for what is none.
+fn read(bytes: &[u8]) -> Result<Value, SchemaError> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let told = match json::read(bytes) {
+            Err(error) if error.message == "unexpected end of JSON input" => {
+                if bytes.trim_ascii().is_empty() { "EOF" } else { "unexpected EOF" }.to_string()
+            }
+            Err(error) if error.message.ends_with("after top-level value") => {
+                "invalid character after top-level value".to_string()
+            }
+            Err(error) => error.message,
+            Ok(_) => error.to_string(),
+        };
+        SchemaError::Json(told)
     })
 }
 
-/// Where the schemas with a name of their own stand: `$id` and anchors, each with its base.
-fn collect_names(at: &Value, draft: u16, pointer: String, base: String, names: &mut HashMap<String, (String, String)>) {
-    let mut base = base;
-    if let Value::Object(map) = at {
-        let id = map.get(if draft == 4 { "id" } else { "$id" }).and_then(Value::as_str).unwrap_or_default();
-        let (path, anchor) = id.split_once('#').unwrap_or((id, ""));
-        if !path.is_empty() {
-            base = join(&base, path);
-            names.insert(format!("{base}#"), (pointer.clone(), base.clone()));
-        }
-        let anchors = ["$anchor", "$dynamicAnchor"].map(|name| map.get(name).and_then(Value::as_str).unwrap_or(""));
-        for anchor in anchors.into_iter().chain([anchor]).filter(|anchor| !anchor.is_empty()) {
-            names.insert(format!("{base}#{anchor}"), (pointer.clone(), base.clone()));
-        }
-        for (key, value) in map {
-            if !matches!(key.as_str(), "enum" | "const" | "default" | "examples") {
-                collect_names(value, draft, child(&pointer, key), base.clone(), names);
-            }
-        }
-    } else if let Value::Array(list) = at {
-        for (index, value) in list.iter().enumerate() {
-            collect_names(value, draft, child(&pointer, &index.to_string()), base.clone(), names);
-        }
-    }
-}
-
-fn child(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
-}
-
-/// A URL seen from another one; enough of RFC 3986 for schemas.
-fn join(base: &str, url: &str) -> String {
-    if url.contains("://") || url.starts_with("urn:") || base.is_empty() {
-        return url.to_string();
-    }
-    let host_end = base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |end| at + 3 + end));
-    if url.starts_with('/') {
-        return format!("{}{url}", &base[..host_end]);
-    }
-    let folder = base.rfind('/').filter(|at| *at >= host_end).map_or(base, |at| &base[..at]);
-    format!("{folder}/{url}")
-}
+/// A schema's document, by its place among those read, and its pointer.
+type Spot = (usize, String);
 
 struct Compiler<'a> {
-    root: &'a Value,
-    draft: u16,
-    names: HashMap<String, (String, String)>,
-    places: HashMap<String, usize>,
+    documents: Vec<Document<'a>>,
+    /// Whether formats count in every draft.
+    formats: bool,
+    places: HashMap<Spot, usize>,
     nodes: Vec<Node>,
-    waiting: Vec<(String, String, usize)>,
+    waiting: Vec<(Spot, usize)>,
+    warnings: Vec<String>,
 }
 
-impl Compiler<'_> {
-    /// The place of the schema at a pointer, which is compiled later.
-    fn place(&mut self, pointer: String, base: String) -> usize {
-        if let Some(place) = self.places.get(&pointer) {
+impl<'a> Compiler<'a> {
+    fn new(main: Document<'a>, formats: bool) -> Self {
+        Self {
+            documents: vec![main],
+            formats,
+            places: HashMap::new(),
+            nodes: vec![],
+            waiting: vec![],
+            warnings: vec![],
+        }
+    }
+
+    /// Compiles the first document and all it refers to.
+    fn whole(mut self) -> Result<Schema, SchemaError> {
+        self.place((0, String::new()));
+        while let Some((spot, place)) = self.waiting.pop() {
+            self.nodes[place] = self.node(&spot)?;
+        }
+        Ok(Schema { nodes: self.nodes, warnings: self.warnings })
+    }
+
+    /// The place of a schema, which is compiled later.
+    fn place(&mut self, spot: Spot) -> usize {
+        if let Some(place) = self.places.get(&spot) {
             return *place;
         }
         let place = self.nodes.len();
         self.nodes.push(Node::default());
-        self.places.insert(pointer.clone(), place);
-        self.waiting.push((pointer, base, place));
+        self.places.insert(spot.clone(), place);
+        self.waiting.push((spot, place));
         place
     }
 
-    fn node(&mut self, schema: &Value, pointer: &str, base: String) -> Result<Node, SchemaError> {
-        let mut node = Node { draft: self.draft, ..Node::default() };
+    fn node(&mut self, spot: &Spot) -> Result<Node, SchemaError> {
+        let (number, pointer) = (spot.0, spot.1.as_str());
+        let document = &mut self.documents[number];
+        if !document.has_seen(pointer) {
+            document.add(pointer)?;
+            let part = document.root.pointer(pointer).unwrap_or(&Value::Null);
+            let wrong = |why| SchemaError::NotOne(format!("{}#{pointer}", document.url), why);
+            document::check(document.resource(pointer).draft, part).map_err(wrong)?;
+        }
+        let root: &'a Value = document.root;
+        let schema =
+            root.pointer(pointer).ok_or_else(|| SchemaError::Pointer(format!("{}#{pointer}", document.url)))?;
+        let draft = document.resource(pointer).draft;
+        let mut node = Node { draft, ..Node::default() };
         let Value::Object(map) = schema else {
             node.always = schema.as_bool();
             return Ok(node);
         };
-        let id = map.get(if self.draft == 4 { "id" } else { "$id" }).and_then(Value::as_str).unwrap_or_default();
-        let id = id.split('#').next().unwrap_or_default();
-        let base = if id.is_empty() { base } else { join(&base, id) };
-        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            if let Some(reference) = map.get(keyword).and_then(Value::as_str)
-                && (keyword == "$ref" || self.draft >= 2019)
-            {
-                node.reference = Some(self.resolve(reference, &base)?);
-                if self.draft < 2019 {
+        for (keyword, since) in [("$ref", 0), ("$dynamicRef", 2020), ("$recursiveRef", 2019)] {
+            if let Some(reference) = map.get(keyword).and_then(Value::as_str).filter(|_| draft >= since) {
+                node.reference = Some(self.resolve(reference, spot)?);
+                if draft < 2019 {
                     return Ok(node);
                 }
             }
         }
-        let mut part = Part { compiler: self, map, pointer, base };
+        let mut part = Part { compiler: self, map, spot };
         part.applicators(&mut node)?;
         part.assertions(&mut node)?;
         Ok(node)
     }
 
-    fn resolve(&mut self, reference: &str, base: &str) -> Result<usize, SchemaError> {
+    fn resolve(&mut self, reference: &str, spot: &Spot) -> Result<usize, SchemaError> {
         let (path, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_decoded(fragment);
-        let target = if path.is_empty() { base.to_string() } else { join(base, path) };
-        let known = self.names.get(&format!("{target}#")).cloned();
-        let (top, base) = match known {
-            Some(found) => found,
-            None if target.is_empty() || target == base => (String::new(), base.to_string()),
-            None if target.starts_with("urn:") => {
-                self.nodes.push(Node { always: Some(true), ..Node::default() });
-                return Ok(self.nodes.len() - 1);
-            }
-            None => return Err(SchemaError::Remote(target)),
-        };
-        if fragment.is_empty() || fragment.starts_with('/') {
-            let pointer = format!("{top}{fragment}");
-            if self.root.pointer(&pointer).is_none() {
-                return Err(SchemaError::Pointer(format!("#{pointer}")));
-            }
-            return Ok(self.place(pointer, base));
+        let document = &self.documents[spot.0];
+        let base = &document.resource(&spot.1).base;
+        let target = if path.is_empty() { base.clone() } else { join(base, path) };
+        if let Some(resource) = document.at(&target) {
+            let pointer = document.fragment(resource, &fragment)?;
+            return Ok(self.place((spot.0, pointer)));
         }
-        match self.names.get(&format!("{target}#{fragment}")).cloned() {
-            Some((pointer, base)) => Ok(self.place(pointer, base)),
-            None => Err(SchemaError::Pointer(format!("#{fragment}"))),
+        if target.starts_with("urn:") {
+            self.warnings.push(format!(
+                "level=WARN msg=\"unresolved URN reference ignored; using permissive schema\" urn={target}"
+            ));
+            self.nodes.push(Node { always: Some(true), draft: LATEST, ..Node::default() });
+            return Ok(self.nodes.len() - 1);
         }
+        let number = self.other(&target)?;
+        let document = &self.documents[number];
+        let pointer = document.fragment(document.resource(""), &fragment)?;
+        Ok(self.place((number, pointer)))
+    }
+
+    /// The number of another document. There are those that say what a schema is, and no others.
+    fn other(&mut self, url: &str) -> Result<usize, SchemaError> {
+        let (url, root) = document::metaschema(url).ok_or_else(|| document::unknown(url))?;
+        if let Some(known) = self.documents.iter().position(|document| document.url == url) {
+            return Ok(known);
+        }
+        self.documents.push(Document::new(url, root)?);
+        Ok(self.documents.len() - 1)
     }
 }
 
@@ -180,14 +176,13 @@ fn percent_decoded(text: &str) -> String {
 struct Part<'a, 'b> {
     compiler: &'a mut Compiler<'b>,
     map: &'a Map,
-    pointer: &'a str,
-    base: String,
+    spot: &'a Spot,
 }
 
 impl Part<'_, '_> {
     fn at(&mut self, keys: &[&str]) -> usize {
-        let pointer = keys.iter().fold(self.pointer.to_string(), |pointer, key| child(&pointer, key));
-        self.compiler.place(pointer, self.base.clone())
+        let pointer = keys.iter().fold(self.spot.1.clone(), |pointer, key| child(&pointer, key));
+        self.compiler.place((self.spot.0, pointer))
     }
 
     fn one(&mut self, key: &str) -> Option<usize> {
@@ -278,7 +273,7 @@ impl Part<'_, '_> {
         if node.draft >= 6 {
             node.constant = map.get("const").cloned();
         }
-        if node.draft < 2019 {
+        if node.draft < 2019 || self.compiler.formats {
             node.format = map.get("format").and_then(Value::as_str).map(str::to_string);
         }
         node.multiple_of = self.number("multipleOf");
@@ -325,6 +320,6 @@ fn texts(list: &[Value]) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(str::to_string).collect()
 }
 
-fn regex(pattern: &str) -> Result<Regex, SchemaError> {
-    Regex::new(pattern).map_err(|error| SchemaError::Regex(pattern.to_string(), error.to_string()))
+fn regex(pattern: &str) -> Result<Regexp, SchemaError> {
+    Regexp::new(pattern.as_bytes()).map_err(|error| SchemaError::Regex(pattern.to_string(), error))
 }

@@ -2,6 +2,8 @@
 
 use std::net::Ipv6Addr;
 
+use switchboard_template::sprig::Regexp;
+
 type Checked = Result<(), String>;
 
 fn refuse(text: impl Into<String>) -> Checked {
@@ -11,7 +13,7 @@ fn refuse(text: impl Into<String>) -> Checked {
 /// Whether a text has the form.
 pub fn check(format: &str, text: &str) -> Checked {
     match format {
-        "regex" => regex::Regex::new(text).map(|_| ()).map_err(|error| error.to_string()),
+        "regex" => Regexp::new(text.as_bytes()).map(|_| ()),
         "json-pointer" => json_pointer(text),
         "uuid" => uuid(text),
         "duration" => duration(text),

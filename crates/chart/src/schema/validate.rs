@@ -214,7 +214,7 @@ impl<'a> Judge<'a> {
                 judged = true;
                 problems.extend(self.part(node.properties[found].1, value, name.clone()).err());
             }
-            for (_, place) in node.pattern_properties.iter().filter(|(pattern, _)| pattern.is_match(name)) {
+            for (_, place) in node.pattern_properties.iter().filter(|(pattern, _)| pattern.is_match(name.as_bytes())) {
                 judged = true;
                 problems.extend(self.part(*place, value, name.clone()).err());
             }
@@ -319,7 +319,7 @@ impl<'a> Judge<'a> {
         if let Some(most) = node.max_length.filter(|most| length > *most) {
             problems.push(self.problem(format!("maxLength: got {}, want {}", count(length), count(most))));
         }
-        if let Some((pattern, _)) = node.pattern.as_ref().filter(|(_, regex)| !regex.is_match(text)) {
+        if let Some((pattern, _)) = node.pattern.as_ref().filter(|(_, regex)| !regex.is_match(text.as_bytes())) {
             problems.push(self.problem(format!("{} does not match pattern {}", quoted(text), quoted(pattern))));
         }
     }

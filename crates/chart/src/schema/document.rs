@@ -1,0 +1,273 @@
+//! Where schemas stand: documents, the resources in them that have an address or a draft of their own, and their anchors.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use switchboard_object::{Map, Value};
+
+use super::{Schema, SchemaError, compile};
+
+/// The address of a chart's own schema.
+pub const MAIN: &str = "file:///values.schema.json";
+/// The draft of a schema that names none.
+pub const LATEST: u16 = 2020;
+
+/// The schemas that say what a schema is, as json-schema.org publishes them (BSD-3-Clause), without titles and comments, and
+/// with their references to "the schema one came from" resolved.
+static METASCHEMAS: LazyLock<HashMap<String, Value>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../data/metaschemas.json")).expect("the built-in metaschemas are JSON")
+});
+
+/// Keywords whose value is a schema, a list of them, a map of them.
+const ONE: [&str; 12] = [
+    "not",
+    "additionalProperties",
+    "items",
+    "additionalItems",
+    "propertyNames",
+    "contains",
+    "if",
+    "then",
+    "else",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "contentSchema",
+];
+const SEVERAL: [&str; 5] = ["allOf", "anyOf", "oneOf", "items", "prefixItems"];
+const NAMED: [&str; 6] =
+    ["definitions", "$defs", "properties", "patternProperties", "dependencies", "dependentSchemas"];
+
+/// The metaschema at an address, if it is one.
+pub fn metaschema(url: &str) -> Option<(&'static str, &'static Value)> {
+    let draft = draft(url).ok().map(address);
+    let https = url.strip_prefix("http://").map(|rest| format!("https://{rest}"));
+    let keys = [Some(url), draft, https.as_deref()];
+    keys.into_iter().flatten().find_map(|key| METASCHEMAS.get_key_value(key)).map(|(key, value)| (key.as_str(), value))
+}
+
+/// Judges whether something is a schema of a draft.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(draft: u16, schema: &Value) -> Result<(), String> {
+    static COMPILED: LazyLock<HashMap<u16, Schema>> = LazyLock::new(|| {
+        let compiled = |draft: u16| compile::metaschema(address(draft)).expect("the built-in metaschemas are schemas");
+        [4, 6, 7, 2019, 2020].into_iter().map(|draft| (draft, compiled(draft))).collect()
+    });
+    let judged = COMPILED[&draft].check(schema);
+    judged.map_err(|told| format!("jsonschema validation failed with '{}#'\n{told}", address(draft)))
+}
+
+fn address(draft: u16) -> &'static str {
+    match draft {
+        4 => "http://json-schema.org/draft-04/schema",
+        6 => "http://json-schema.org/draft-06/schema",
+        7 => "http://json-schema.org/draft-07/schema",
+        2019 => "https://json-schema.org/draft/2019-09/schema",
+        _ => "https://json-schema.org/draft/2020-12/schema",
+    }
+}
+
+fn draft(url: &str) -> Result<u16, SchemaError> {
+    let (address, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let name = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://")).unwrap_or(address);
+    Ok(match name {
+        _ if !fragment.is_empty() => return Err(unknown(address)),
+        "json-schema.org/schema" | "json-schema.org/draft/2020-12/schema" => 2020,
+        "json-schema.org/draft/2019-09/schema" => 2019,
+        "json-schema.org/draft-07/schema" => 7,
+        "json-schema.org/draft-06/schema" => 6,
+        "json-schema.org/draft-04/schema" => 4,
+        _ => return Err(unknown(address)),
+    })
+}
+
+/// An address nothing is fetched from, in the validator's words where it would not fetch either.
+pub fn unknown(url: &str) -> SchemaError {
+    let fetched = ["http:", "https:", "file:", "urn:"].iter().any(|scheme| url.starts_with(scheme));
+    let why = match fetched {
+        true => "schemas of other places are not fetched".to_string(),
+        false => format!("no URLLoader registered for {url:?}"),
+    };
+    SchemaError::Remote(url.to_string(), why)
+}
+
+/// A part of a document that has an address of its own.
+#[derive(Clone)]
+pub struct Resource {
+    pub pointer: String,
+    pub base: String,
+    pub draft: u16,
+}
+
+/// A file with schemas in it.
+pub struct Document<'a> {
+    pub url: String,
+    pub root: &'a Value,
+    resources: HashMap<String, Resource>,
+    /// Anchors, by resource.
+    anchors: HashMap<(String, String), String>,
+    /// Which schemas were looked at, by pointer.
+    seen: HashSet<String>,
+}
+
+impl<'a> Document<'a> {
+    /// Reads where schemas stand in it.
+    ///
+    /// # Errors
+    /// When one is of a draft nobody knows.
+    pub fn new(url: &str, root: &'a Value) -> Result<Self, SchemaError> {
+        let mut document = Self {
+            url: url.to_string(),
+            root,
+            resources: HashMap::new(),
+            anchors: HashMap::new(),
+            seen: HashSet::new(),
+        };
+        let top = Resource { pointer: String::new(), base: url.to_string(), draft: LATEST };
+        document.collect(root, String::new(), &top)?;
+        Ok(document)
+    }
+
+    /// Whether this was looked at as a schema.
+    pub fn has_seen(&self, pointer: &str) -> bool {
+        self.seen.contains(pointer)
+    }
+
+    /// Looks at a schema that stands where none is looked for, because somebody refers to it.
+    ///
+    /// # Errors
+    /// When one is of a draft nobody knows.
+    pub fn add(&mut self, pointer: &str) -> Result<(), SchemaError> {
+        let Some(value) = self.root.pointer(pointer) else {
+            return Err(SchemaError::Pointer(format!("{}#{pointer}", self.url)));
+        };
+        let above = self.resource(pointer).clone();
+        self.collect(value, pointer.to_string(), &above)
+    }
+
+    /// The resource something belongs to.
+    pub fn resource(&self, pointer: &str) -> &Resource {
+        let mut at = pointer;
+        loop {
+            if let Some(found) = self.resources.get(at) {
+                return found;
+            }
+            at = at.rfind('/').map_or("", |slash| &at[..slash]);
+        }
+    }
+
+    /// The resource at an address.
+    pub fn at(&self, url: &str) -> Option<&Resource> {
+        match url == self.url {
+            true => self.resources.get(""),
+            false => self.resources.values().find(|resource| resource.base == url),
+        }
+    }
+
+    /// Where a fragment of a resource leads.
+    ///
+    /// # Errors
+    /// When it is an anchor nobody has.
+    pub fn fragment(&self, resource: &Resource, fragment: &str) -> Result<String, SchemaError> {
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return Ok(format!("{}{fragment}", resource.pointer));
+        }
+        let found = self.anchors.get(&(resource.pointer.clone(), fragment.to_string())).cloned();
+        found.ok_or_else(|| SchemaError::Anchor(format!("{}#{fragment}", resource.base), self.url.clone()))
+    }
+
+    fn collect(&mut self, value: &Value, pointer: String, above: &Resource) -> Result<(), SchemaError> {
+        if !self.seen.insert(pointer.clone()) {
+            return Ok(());
+        }
+        let Value::Object(map) = value else {
+            if pointer.is_empty() {
+                self.resources.insert(pointer, above.clone());
+            }
+            return Ok(());
+        };
+        let text = |name: &str| map.get(name).and_then(Value::as_str);
+        let mut own = text("$schema").map_or(Ok(above.draft), draft)?;
+        let mut id = id_of(map, own);
+        if id.is_empty() && !pointer.is_empty() {
+            own = above.draft;
+            id = id_of(map, own);
+        }
+        let mut resource = above.clone();
+        if !id.is_empty() || pointer.is_empty() {
+            let base = if id.is_empty() { above.base.clone() } else { join(&above.base, id) };
+            resource = Resource { pointer: pointer.clone(), base, draft: own };
+            self.resources.insert(pointer.clone(), resource.clone());
+        }
+        self.note_anchors(map, &pointer, &resource);
+        for (name, part) in parts(map) {
+            self.collect(part, format!("{pointer}{name}"), &resource)?;
+        }
+        Ok(())
+    }
+
+    fn note_anchors(&mut self, map: &Map, pointer: &str, resource: &Resource) {
+        let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
+        let old = resource.draft < 2019 && !map.contains_key("$ref");
+        let id = text(id_name(resource.draft)).split_once('#').map_or("", |(_, fragment)| fragment);
+        let anchors = [
+            (old && !id.starts_with('/'), id),
+            (resource.draft >= 2019, text("$anchor")),
+            (resource.draft >= 2020, text("$dynamicAnchor")),
+        ];
+        for (_, anchor) in anchors.iter().filter(|(counts, anchor)| *counts && !anchor.is_empty()) {
+            let key = (resource.pointer.clone(), (*anchor).to_string());
+            self.anchors.entry(key).or_insert_with(|| pointer.to_string());
+        }
+    }
+}
+
+/// The schemas right below one, with their pointers from there.
+fn parts(map: &Map) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for name in ONE {
+        found.extend(map.get(name).filter(|value| !value.is_array()).map(|value| (child("", name), value)));
+    }
+    for name in SEVERAL {
+        for (index, value) in map.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
+            found.push((child(&child("", name), &index.to_string()), value));
+        }
+    }
+    for name in NAMED {
+        for (key, value) in map.get(name).and_then(Value::as_object).into_iter().flatten() {
+            found.push((child(&child("", name), key), value));
+        }
+    }
+    found
+}
+
+fn id_name(draft: u16) -> &'static str {
+    if draft == 4 { "id" } else { "$id" }
+}
+
+fn id_of(map: &Map, draft: u16) -> &str {
+    if draft < 2019 && map.contains_key("$ref") {
+        return "";
+    }
+    let id = map.get(id_name(draft)).and_then(Value::as_str).unwrap_or_default();
+    id.split('#').next().unwrap_or_default()
+}
+
+/// A pointer one step further.
+pub fn child(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// A URL seen from another one; enough of RFC 3986 for schemas.
+pub fn join(base: &str, url: &str) -> String {
+    if url.contains("://") || url.starts_with("urn:") || base.is_empty() {
+        return url.to_string();
+    }
+    let host_end = base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |end| at + 3 + end));
+    if url.starts_with('/') {
+        return format!("{}{url}", &base[..host_end]);
+    }
+    let folder = base.rfind('/').filter(|at| *at >= host_end).map_or(base, |at| &base[..at]);
+    format!("{folder}/{url}")
+}
