@@ -42,8 +42,8 @@ record: real ## Record the answers of the real kube-apiserver and of Go's text/t
 	  $(CARGO) test -p switchboard-suite --features real --test conformance
 	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard-template --features real --test go --test sprig
 
-record-charts: real ## Record the answers of the real Helm into crates/chart/tests/charts
-	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli template
+record-charts: real ## Record the answers of the real Helm into crates/chart/tests
+	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli -- template:: validated:: small::
 
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard

@@ -11,23 +11,6 @@ use switchboard_chart::render::Rendered;
 /// How large a file of values may be.
 const MAX_VALUES_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Charts come from this machine; the words are Helm's when it does not know a repository.
-pub fn check_local(path: &str) -> Result<(), String> {
-    if Path::new(path).exists() {
-        return Ok(());
-    }
-    if path.starts_with('.') || path.starts_with('/') {
-        return Err(format!("path {path:?} not found"));
-    }
-    let hint = "charts are not fetched; give a folder or an archive (`helm pull` fetches one)";
-    let words = match path.split_once('/') {
-        Some((repository, _)) if !path.contains("://") => format!("repo {repository} not found"),
-        Some(_) => format!("could not fetch {path}"),
-        None => format!("non-absolute URLs should be in form of repo_name/path_to_chart, got: {path}"),
-    };
-    Err(format!("{words}\nhint: {hint}"))
-}
-
 /// The bytes of a file, or of standard input.
 pub fn read(name: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();

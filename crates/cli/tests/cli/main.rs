@@ -19,6 +19,8 @@ mod process;
 mod rogues;
 mod seeded;
 mod serve;
+mod small;
 mod template;
 mod up;
+mod validated;
 mod words;

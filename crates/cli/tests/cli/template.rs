@@ -8,10 +8,10 @@ fn charts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../chart/tests/charts")
 }
 
-/// Every case: a folder with `args`, one a line.
-fn cases() -> Vec<PathBuf> {
+/// Every case below a folder of charts: a folder with `args`, one a line.
+pub fn cases(charts: &Path) -> Vec<PathBuf> {
     let mut cases = Vec::new();
-    for chart in fs::read_dir(charts()).unwrap() {
+    for chart in fs::read_dir(charts).unwrap() {
         for case in fs::read_dir(chart.unwrap().path().join("cases")).unwrap() {
             cases.push(case.unwrap().path());
         }
@@ -24,15 +24,22 @@ fn arguments(case: &Path) -> Vec<String> {
     fs::read_to_string(case.join("args")).unwrap().lines().map(str::to_string).collect()
 }
 
-fn template(case: &Path) -> Output {
+/// Without a word of this machine: no kubeconfig, no namespace of its user.
+pub fn alone(command: &mut Command) {
+    command.env("KUBECONFIG", "nowhere").env_remove("HELM_NAMESPACE").env_remove("HELM_DEBUG");
+}
+
+fn template(case: &Path, with: &dyn Fn(&mut Command)) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
-    command.arg("template").args(arguments(case)).current_dir(case).env_remove("HELM_NAMESPACE");
+    command.arg("template").args(arguments(case)).current_dir(case);
+    alone(&mut command);
+    with(&mut command);
     command.output().unwrap()
 }
 
 /// What differs from what Helm said, if anything.
-fn difference(case: &Path) -> Option<String> {
-    let output = template(case);
+fn difference(case: &Path, with: &dyn Fn(&mut Command)) -> Option<String> {
+    let output = template(case, with);
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if let Ok(wanted) = fs::read_to_string(case.join("expected.yaml")) {
         return (stdout != wanted).then(|| format!("printed:\n{stdout}\ninstead of:\n{wanted}\nand said:\n{stderr}"));
@@ -42,29 +49,38 @@ fn difference(case: &Path) -> Option<String> {
     (!failed).then(|| format!("said:\n{stderr}\ninstead of:\n{wanted}\nand printed:\n{stdout}"))
 }
 
-#[test]
-fn charts_render_as_with_helm() {
-    let cases = cases();
-    assert!(cases.len() > 100, "{}", cases.len());
-    if std::env::var_os("UPDATE").is_some() {
-        cases.iter().for_each(|case| record(case));
-    }
-    let differences = cases.iter().filter_map(|case| Some((case, difference(case)?)));
+/// Fails with all that differs.
+pub fn differences(cases: &[PathBuf], with: &dyn Fn(&mut Command)) {
+    let differences = cases.iter().filter_map(|case| Some((case, difference(case, with)?)));
     let told: Vec<String> = differences.map(|(case, difference)| format!("{}: {difference}", case.display())).collect();
     assert!(told.is_empty(), "{} cases differ:\n{}", told.len(), told.join("\n"));
 }
 
+#[test]
+fn charts_render_as_with_helm() {
+    let cases = cases(&charts());
+    assert!(cases.len() > 100, "{}", cases.len());
+    if std::env::var_os("UPDATE").is_some() {
+        cases.iter().for_each(|case| record(case, &|_| {}));
+    }
+    differences(&cases, &|_| {});
+}
+
 /// Asks the real Helm 4, which `real/build` makes.
-fn record(case: &Path) {
-    let helm = Path::new(&std::env::var("SWITCHBOARD_REAL_BIN").unwrap()).join("helm4");
-    let output = Command::new(helm).arg("template").args(arguments(case)).current_dir(case).output().unwrap();
+pub fn record(case: &Path, with: &dyn Fn(&mut Command)) {
+    let mut command = Command::new(Path::new(&std::env::var("SWITCHBOARD_REAL_BIN").unwrap()).join("helm4"));
+    command.arg("template").args(arguments(case)).current_dir(case);
+    alone(&mut command);
+    with(&mut command);
+    let output = command.output().unwrap();
     let _ = fs::remove_file(case.join("expected.yaml"));
     let _ = fs::remove_file(case.join("expected.err"));
     if output.status.success() {
         fs::write(case.join("expected.yaml"), output.stdout).unwrap();
     } else {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let lines: Vec<&str> = said.split('\n').filter(|line| !line.starts_with("level=")).collect();
+        let lines: Vec<&str> =
+            said.split('\n').filter(|line| !line.starts_with("level=") && !line.starts_with("Flag --")).collect();
         fs::write(case.join("expected.err"), lines.join("\n")).unwrap();
     }
 }
@@ -89,7 +105,7 @@ fn files_are_written_one_for_each_template() {
 
 #[test]
 fn where_a_document_comes_from_is_said_with_a_hint() {
-    let output = template(&charts().join("error-second-doc/cases/err"));
+    let output = template(&charts().join("error-second-doc/cases/err"), &|_| {});
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("e/templates/a.yaml:5:6"), "{said}");
     assert!(said.contains("hint: quote it: {{ .Values.v | quote }}"), "{said}");

@@ -1,0 +1,334 @@
+//! What Helm does with a manifest before it would install it: it finds each object's kind on the server, judges what the
+//! server does not judge itself, and looks whether the objects are there already. Nothing is written, not even on trial.
+
+use serde_json::Value;
+use switchboard_chart::manifest::split;
+use switchboard_chart::output::{Wanted, manifests};
+use switchboard_chart::render::Rendered;
+use switchboard_object::{json, json_type, yaml};
+
+use super::cluster::{Asked, Resource, get, list, path, told};
+use super::model::Models;
+
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+const RELEASE_NAME: &str = "meta.helm.sh/release-name";
+const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// How it is looked at.
+pub struct Look<'a> {
+    pub release: &'a str,
+    pub namespace: &'a str,
+    /// Not `--disable-openapi-validation`.
+    pub validate: bool,
+    /// Whether objects may be there: an upgrade.
+    pub upgrade: bool,
+    /// Whether they may be somebody else's.
+    pub take_ownership: bool,
+}
+
+/// An object that has a place on the server.
+struct Placed {
+    object: Value,
+    api_version: String,
+    resource: Resource,
+    namespace: String,
+    name: String,
+}
+
+/// The documents of all that is printed, but for hooks.
+pub fn documents(rendered: &Rendered, wanted: &Wanted) -> Result<Vec<Value>, String> {
+    let read = |text: &str| {
+        let document =
+            yaml::read(text).map_err(|error| format!("error parsing : error converting YAML to JSON: {error}"));
+        document.map(|document| document.value)
+    };
+    let texts = manifests(rendered, wanted).flat_map(|(_, text)| split(text));
+    texts.map(|(_, text)| read(text)).filter(|read| !matches!(read, Ok(Value::Null))).collect()
+}
+
+/// Looks at the documents.
+///
+/// # Errors
+/// In Helm's words, when it would not go on with the release.
+pub async fn look(asked: &Asked, documents: Vec<Value>, look: &Look<'_>) -> Result<(), String> {
+    let mut build = Build { asked, look, crds: None, models: None };
+    let placed = build.all(documents).await;
+    let placed =
+        placed.map_err(|error| format!("unable to build kubernetes objects from release manifest: {error}"))?;
+    if !look.upgrade {
+        for placed in &placed {
+            existing(asked, placed, look).await.map_err(|error| format!("unable to continue with install: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+struct Build<'a> {
+    asked: &'a Asked,
+    look: &'a Look<'a>,
+    /// Groups and kinds of the server's CRDs; asked for when first needed.
+    crds: Option<Result<Vec<(String, String)>, String>>,
+    models: Option<Models>,
+}
+
+impl Build<'_> {
+    async fn all(&mut self, documents: Vec<Value>) -> Result<Vec<Placed>, String> {
+        let (mut placed, mut problems) = (Vec::new(), Vec::new());
+        for object in documents {
+            if self.look.validate
+                && let Err(problem) = self.judged(&object).await
+            {
+                // Whoever reads the stream stops here.
+                problems.push(format!("error validating \"\": error validating data: {problem}"));
+                break;
+            }
+            match self.placed(object) {
+                Ok(found) => placed.extend(found),
+                Err(more) => problems.extend(more),
+            }
+        }
+        if problems.is_empty() { Ok(placed) } else { Err(aggregate(&problems)) }
+    }
+
+    async fn judged(&mut self, object: &Value) -> Result<(), String> {
+        let (api_version, kind) = kind_of(object).map_err(|problems| aggregate(&problems))?;
+        if self.judged_by_server(&api_version, &kind).await? {
+            return Ok(());
+        }
+        let mut problems = Vec::new();
+        if api_version == "v1" && kind == "List" {
+            let Some(items) = object["items"].as_array() else { return Err("invalid object to validate".to_string()) };
+            for item in items {
+                match kind_of(item) {
+                    Ok((api_version, kind)) => problems.extend(self.problems(item, &api_version, &kind).await?),
+                    Err(more) => problems.extend(more),
+                }
+            }
+        } else {
+            problems = self.problems(object, &api_version, &kind).await?;
+        }
+        if problems.is_empty() { Ok(()) } else { Err(aggregate(&problems)) }
+    }
+
+    /// Servers judge fields of all they can patch; clients judge the rest.
+    async fn judged_by_server(&mut self, api_version: &str, kind: &str) -> Result<bool, String> {
+        if api_version == "v1" && kind == "List" {
+            return Ok(false);
+        }
+        let kinds = &self.asked.kinds;
+        let known = kinds.serves(api_version);
+        if kinds.find(api_version, kind).is_some_and(|resource| resource.patched) {
+            return Ok(true);
+        }
+        let (group, _) = divided(api_version);
+        match self.has_crd(group, kind).await {
+            Ok(has) => Ok(has),
+            Err(_) if !known => Ok(false),
+            Err(error) => Err(format!("failed to check CRD: failed to list CRDs: {error}")),
+        }
+    }
+
+    async fn has_crd(&mut self, group: &str, kind: &str) -> Result<bool, String> {
+        if self.crds.is_none() {
+            let listed = get(&self.asked.client, CRDS).await.map_err(|error| told(&error));
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+            let named = |crd: &Value| (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
+            self.crds = Some(listed.map(|listed| list(&listed["items"]).iter().map(named).collect()));
+        }
+        let crds = self.crds.as_ref().expect("asked for above").as_ref().map_err(Clone::clone)?;
+        Ok(crds.iter().any(|(of, named)| of == group && named == kind))
+    }
+
+    async fn problems(&mut self, object: &Value, api_version: &str, kind: &str) -> Result<Vec<String>, String> {
+        let models = match self.models.take() {
+            Some(models) => models,
+            None => Models::new(get(&self.asked.client, "/openapi/v2").await.map_err(|error| told(&error))?),
+        };
+        let (group, version) = divided(api_version);
+        let problems = models.problems(object, group, version, kind);
+        self.models = Some(models);
+        Ok(problems)
+    }
+
+    /// An object with its place, or all objects of a list.
+    fn placed(&self, object: Value) -> Result<Vec<Placed>, Vec<String>> {
+        let (api_version, kind) = named(&object);
+        if kind.is_empty() {
+            let text = json::to_string(&object);
+            return Err(vec![format!("unable to decode \"\": Object 'Kind' is missing in '{text}'")]);
+        }
+        if let Some(problem) = metadata_problem(&object) {
+            return Err(vec![format!("unable to decode \"\": {problem}")]);
+        }
+        let is_list = object["items"].is_array();
+        let Some(resource) = self.asked.kinds.mapped(&api_version, &kind) else {
+            let part = |name: &str| object["metadata"][name].as_str().filter(|_| !is_list).unwrap_or_default();
+            let (name, namespace) = (part("name"), part("namespace"));
+            let why = no_match(&api_version, &kind);
+            return Err(vec![format!(
+                "resource mapping not found for name: {name:?} namespace: {namespace:?} from \"\": {why}\nensure CRDs are installed first"
+            )]);
+        };
+        if is_list { self.placed_items(&object) } else { Ok(vec![self.at(object, api_version, resource)]) }
+    }
+
+    fn placed_items(&self, whole: &Value) -> Result<Vec<Placed>, Vec<String>> {
+        let (mut placed, mut problems) = (Vec::new(), Vec::new());
+        let mut lists = vec![whole.clone()];
+        while let Some(whole) = lists.pop() {
+            let (of_version, of_kind) = named(&whole);
+            for item in list(&whole["items"]) {
+                let mut item = item.clone();
+                if named(&item) == (String::new(), String::new()) && item.is_object() {
+                    // Items of a typed list need not say what they are.
+                    item["apiVersion"] = Value::from(of_version.clone());
+                    item["kind"] = Value::from(of_kind.trim_end_matches("List"));
+                }
+                if item["items"].is_array() {
+                    lists.push(item);
+                    continue;
+                }
+                let (api_version, kind) = named(&item);
+                match self.asked.kinds.mapped(&api_version, &kind) {
+                    Some(resource) => placed.push(self.at(item, api_version, resource)),
+                    None => problems.push(format!("unable to recognize {}", no_match(&api_version, &kind))),
+                }
+            }
+        }
+        if problems.is_empty() { Ok(placed) } else { Err(problems) }
+    }
+
+    fn at(&self, object: Value, api_version: String, resource: Resource) -> Placed {
+        let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default().to_string();
+        let (name, own) = (text("name"), text("namespace"));
+        let namespace = match (resource.namespaced, own.is_empty()) {
+            (false, _) => String::new(),
+            (true, true) => self.look.namespace.to_string(),
+            (true, false) => own,
+        };
+        Placed { object, api_version, resource, namespace, name }
+    }
+}
+
+/// Whether an object may be made: it is not there, or is this release's.
+async fn existing(asked: &Asked, placed: &Placed, look: &Look<'_>) -> Result<(), String> {
+    let generated = placed.object["metadata"]["generateName"].as_str().is_some_and(|name| !name.is_empty());
+    match (placed.name.is_empty(), generated) {
+        (true, true) => return Ok(()),
+        (false, true) => return Err("metadata.name and metadata.generateName cannot both be set".to_string()),
+        _ => {}
+    }
+    let kind = placed.object["kind"].as_str().unwrap_or_default();
+    let which = format!("{kind} {:?} in namespace {:?}", placed.name, placed.namespace);
+    let failed = |why: String| Err(format!("could not get information about the resource {which}: {why}"));
+    if placed.name.is_empty() {
+        return failed("resource name may not be empty".to_string());
+    }
+    let path = path(&placed.api_version, &placed.resource, &placed.namespace, &placed.name);
+    let found = match get(&asked.client, &path).await {
+        Ok(found) => found,
+        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
+        Err(error) => return failed(told(&error)),
+    };
+    let problems = ownership(&found, look);
+    match look.take_ownership || problems.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "{which} exists and cannot be imported into the current release: invalid ownership metadata; {}",
+            problems.join("; ")
+        )),
+    }
+}
+
+fn ownership(found: &Value, look: &Look<'_>) -> Vec<String> {
+    let metadata = &found["metadata"];
+    let required = [
+        ("label", &metadata["labels"], MANAGED_BY, "Helm"),
+        ("annotation", &metadata["annotations"], RELEASE_NAME, look.release),
+        ("annotation", &metadata["annotations"], RELEASE_NAMESPACE, look.namespace),
+    ];
+    let problem = |(what, map, key, wanted): &(&str, &Value, &str, &str)| {
+        let why = match map[*key].as_str() {
+            Some(value) if value == *wanted => return None,
+            Some(value) => format!("key {key:?} must equal {wanted:?}: current value is {value:?}"),
+            None => format!("missing key {key:?}: must be set to {wanted:?}"),
+        };
+        Some(format!("{what} validation error: {why}"))
+    };
+    required.iter().filter_map(problem).collect()
+}
+
+fn no_match(api_version: &str, kind: &str) -> String {
+    format!("no matches for kind {kind:?} in version {api_version:?}")
+}
+
+fn named(object: &Value) -> (String, String) {
+    let text = |name: &str| object[name].as_str().unwrap_or_default().to_string();
+    (text("apiVersion"), text("kind"))
+}
+
+/// What an object says it is, or why that is not known.
+fn kind_of(object: &Value) -> Result<(String, String), Vec<String>> {
+    if !object.is_object() {
+        return Err(vec!["invalid object to validate".to_string()]);
+    }
+    let mut problems = Vec::new();
+    for name in ["apiVersion", "kind"] {
+        match &object[name] {
+            Value::Null => problems.push(format!("{name} not set")),
+            Value::String(text) if name == "apiVersion" && text.matches('/').count() > 1 => {
+                problems.push(format!("unexpected GroupVersion string: {text}"));
+            }
+            Value::String(_) => {}
+            _ => problems.push(format!("{name} isn't string type")),
+        }
+    }
+    if problems.is_empty() { Ok(named(object)) } else { Err(problems) }
+}
+
+fn divided(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}
+
+/// What encoding/json says of the first field of `metadata` that does not fit.
+fn metadata_problem(object: &Value) -> Option<String> {
+    let wrong = |value: &Value, field: &str, wanted: &str| {
+        Some(format!("json: cannot unmarshal {} into Go struct field {field} of type {wanted}", json_type(value)))
+    };
+    let metadata = match &object["metadata"] {
+        Value::Null => return None,
+        Value::Object(map) => map,
+        other => return wrong(other, "metadataOnlyObject.metadata", "v1.ObjectMeta"),
+    };
+    let mut fields: Vec<_> = metadata.iter().filter(|(_, value)| !value.is_null()).collect();
+    fields.sort_by_key(|(name, _)| *name);
+    fields.into_iter().find_map(|(name, value)| {
+        let field = format!("ObjectMeta.metadata.{name}");
+        let odd = |value: &&Value| !value.is_string() && !value.is_null();
+        match (name.as_str(), value) {
+            ("name" | "generateName" | "namespace" | "selfLink" | "uid" | "resourceVersion", Value::String(_)) => None,
+            ("uid", other) => wrong(other, &field, "types.UID"),
+            ("name" | "generateName" | "namespace" | "selfLink" | "resourceVersion", other) => {
+                wrong(other, &field, "string")
+            }
+            ("labels" | "annotations", Value::Object(map)) => wrong(map.values().find(odd)?, &field, "string"),
+            ("labels" | "annotations", other) => wrong(other, &field, "map[string]string"),
+            ("finalizers", Value::Array(items)) => wrong(items.iter().find(odd)?, &field, "string"),
+            ("finalizers", other) => wrong(other, &field, "[]string"),
+            ("generation" | "deletionGracePeriodSeconds", other) if !other.is_i64() => wrong(other, &field, "int64"),
+            _ => None,
+        }
+    })
+}
+
+/// Several errors as one, as Kubernetes writes them: each once.
+fn aggregate(problems: &[String]) -> String {
+    let mut each: Vec<&str> = Vec::new();
+    for problem in problems {
+        if !each.contains(&problem.as_str()) {
+            each.push(problem);
+        }
+    }
+    if each.len() == 1 { each[0].to_string() } else { format!("[{}]", each.join(", ")) }
+}

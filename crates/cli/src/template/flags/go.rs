@@ -1,0 +1,131 @@
+//! Values of flags, as Go's flag packages read them.
+
+/// One flag of several texts, divided by commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List(pub Vec<String>);
+
+/// Reads one line of CSV: what holds a comma may stand in quotation marks.
+///
+/// # Errors
+/// When quotation marks stand where they may not.
+pub fn csv(line: &str) -> Result<List, String> {
+    let mut fields = Vec::new();
+    let mut rest = line;
+    if rest.is_empty() {
+        return Ok(List(fields));
+    }
+    loop {
+        let column = line.len() - rest.len() + 1;
+        let (field, behind) = match rest.strip_prefix('"') {
+            Some(inside) => quoted(inside, line)?,
+            None => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                if let Some(at) = rest[..end].find('"') {
+                    let column = column + at;
+                    return Err(format!("parse error on line 1, column {column}: bare \" in non-quoted-field"));
+                }
+                (rest[..end].to_string(), &rest[end..])
+            }
+        };
+        fields.push(field);
+        match behind.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return Ok(List(fields)),
+        }
+    }
+}
+
+fn quoted<'a>(inside: &'a str, line: &str) -> Result<(String, &'a str), String> {
+    let mut field = String::new();
+    let mut rest = inside;
+    loop {
+        let Some(end) = rest.find('"') else {
+            let column = line.len() + 1;
+            return Err(format!(
+                "record on line 1; parse error on line 1, column {column}: extraneous or missing \" in quoted-field"
+            ));
+        };
+        field.push_str(&rest[..end]);
+        rest = &rest[end + 1..];
+        match rest.chars().next() {
+            Some('"') => {
+                field.push('"');
+                rest = &rest[1..];
+            }
+            None | Some(',') => return Ok((field, rest)),
+            Some(_) => {
+                let column = line.len() - rest.len();
+                return Err(format!(
+                    "parse error on line 1, column {column}: extraneous or missing \" in quoted-field"
+                ));
+            }
+        }
+    }
+}
+
+/// `strconv.ParseBool`.
+pub fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(format!("strconv.ParseBool: parsing {text:?}: invalid syntax")),
+    }
+}
+
+/// `time.ParseDuration`, as far as to know whether it is one.
+pub fn duration(text: &str) -> Result<String, String> {
+    let invalid = || format!("time: invalid duration {text:?}");
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return Ok(text.to_string());
+    }
+    if rest.is_empty() {
+        return Err(invalid());
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(digits);
+        if !number.contains(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
+            return Err(invalid());
+        }
+        let end = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
+        let (unit, next) = behind.split_at(end);
+        match unit {
+            "" => return Err(format!("time: missing unit in duration {text:?}")),
+            "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h" => rest = next,
+            other => return Err(format!("time: unknown unit {other:?} in duration {text:?}")),
+        }
+    }
+    Ok(text.to_string())
+}
+
+/// How long is waited, if something were installed.
+pub fn wait(text: &str) -> Result<String, String> {
+    match text {
+        "watcher" | "legacy" | "hookOnly" | "true" | "false" => Ok(text.to_string()),
+        other => Err(format!("invalid wait input {other:?}. Valid inputs are watcher, hookOnly, and legacy")),
+    }
+}
+
+/// Whether it was given as a boolean, and what to give instead.
+pub fn old_wait(text: Option<&str>) -> Option<(&str, &'static str)> {
+    match text? {
+        given @ "true" => Some((given, "watcher")),
+        given @ "false" => Some((given, "hookOnly")),
+        _ => None,
+    }
+}
+
+/// `key=value` pairs, divided by commas.
+///
+/// # Errors
+/// When one is no pair.
+pub fn pairs(text: &str) -> Result<List, String> {
+    // One pair is taken as it stands, several are CSV.
+    let parts =
+        if text.matches('=').count() == 1 { List(vec![text.trim_matches('"').to_string()]) } else { csv(text)? };
+    match parts.0.iter().find(|pair| !pair.contains('=')) {
+        Some(odd) => Err(format!("{odd} must be formatted as key=value")),
+        None => Ok(parts),
+    }
+}
