@@ -44,6 +44,20 @@ pub enum SchemaError {
     /// A `$ref` to an anchor nobody has.
     #[error("anchor in {0:?} not found in schema {1:?}")]
     Anchor(String, String),
+    /// Two schemas of one name.
+    #[error("duplicate {what} {name:?} in {url:?} at {first:?} and {second:?}")]
+    Duplicate {
+        /// `id` or `anchor`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The document.
+        url: String,
+        /// Where one is.
+        first: String,
+        /// Where the other is.
+        second: String,
+    },
     /// A `$ref` or `$schema` of a place that would have to be fetched.
     #[error("failing loading {0:?}: {1}")]
     Remote(String, String),

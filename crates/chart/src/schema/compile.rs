@@ -26,7 +26,8 @@ pub fn metaschema(url: &str) -> Result<Schema, SchemaError> {
 
 /// JSON, with Go's words for what is none.
 fn read(bytes: &[u8]) -> Result<Value, SchemaError> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    let text = String::from_utf8_lossy(bytes);
+    serde_json::from_str(&text).map_err(|error| {
         let told = match json::read(bytes) {
             Err(error) if error.message == "unexpected end of JSON input" => {
                 if bytes.trim_ascii().is_empty() { "EOF" } else { "unexpected EOF" }.to_string()

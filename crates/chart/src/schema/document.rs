@@ -69,10 +69,9 @@ fn address(draft: u16) -> &'static str {
 }
 
 fn draft(url: &str) -> Result<u16, SchemaError> {
-    let (address, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let address = url.split('#').next().unwrap_or(url);
     let name = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://")).unwrap_or(address);
     Ok(match name {
-        _ if !fragment.is_empty() => return Err(unknown(address)),
         "json-schema.org/schema" | "json-schema.org/draft/2020-12/schema" => 2020,
         "json-schema.org/draft/2019-09/schema" => 2019,
         "json-schema.org/draft-07/schema" => 7,
@@ -197,17 +196,20 @@ impl<'a> Document<'a> {
         let mut resource = above.clone();
         if !id.is_empty() || pointer.is_empty() {
             let base = if id.is_empty() { above.base.clone() } else { join(&above.base, id) };
+            if let Some(other) = self.resources.values().find(|other| other.base == base) {
+                return Err(self.duplicate("id", &base, &pointer, &other.pointer));
+            }
             resource = Resource { pointer: pointer.clone(), base, draft: own };
             self.resources.insert(pointer.clone(), resource.clone());
         }
-        self.note_anchors(map, &pointer, &resource);
+        self.note_anchors(map, &pointer, &resource)?;
         for (name, part) in parts(map) {
             self.collect(part, format!("{pointer}{name}"), &resource)?;
         }
         Ok(())
     }
 
-    fn note_anchors(&mut self, map: &Map, pointer: &str, resource: &Resource) {
+    fn note_anchors(&mut self, map: &Map, pointer: &str, resource: &Resource) -> Result<(), SchemaError> {
         let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
         let old = resource.draft < 2019 && !map.contains_key("$ref");
         let id = text(id_name(resource.draft)).split_once('#').map_or("", |(_, fragment)| fragment);
@@ -218,7 +220,21 @@ impl<'a> Document<'a> {
         ];
         for (_, anchor) in anchors.iter().filter(|(counts, anchor)| *counts && !anchor.is_empty()) {
             let key = (resource.pointer.clone(), (*anchor).to_string());
-            self.anchors.entry(key).or_insert_with(|| pointer.to_string());
+            let known = self.anchors.entry(key).or_insert_with(|| pointer.to_string()).clone();
+            if known != pointer {
+                return Err(self.duplicate("anchor", anchor, &known, pointer));
+            }
+        }
+        Ok(())
+    }
+
+    fn duplicate(&self, what: &'static str, name: &str, first: &str, second: &str) -> SchemaError {
+        SchemaError::Duplicate {
+            what,
+            name: name.to_string(),
+            url: self.url.clone(),
+            first: first.to_string(),
+            second: second.to_string(),
         }
     }
 }

@@ -105,6 +105,7 @@ pub struct Access {
 
 /// Where charts come from that are not on this machine: they are not fetched, and what asks for it is refused.
 #[derive(Args)]
+#[command(next_help_heading = "What Helm would fetch or start")]
 pub struct Fetching {
     /// A repository to fetch the chart from: refused, nothing is fetched
     #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
