@@ -112,7 +112,7 @@ impl<'a> Strict<'a> {
     /// A text in quotes. The parser's own end of it may lie behind a comment.
     fn quoted(&self, span: Span) -> Range<usize> {
         let start = self.start(span);
-        let bytes = self.text[start..].as_bytes();
+        let bytes = &self.text.as_bytes()[start..];
         let Some(quote) = bytes.first().copied().filter(|byte| matches!(byte, b'"' | b'\'')) else {
             return start..self.end(span).max(start);
         };
@@ -138,7 +138,7 @@ impl<'a> Strict<'a> {
 
     fn escapes(&self, span: Span) -> Result<(), YamlError> {
         let range = self.quoted(span);
-        let (start, inside) = (range.start, self.text[range].as_bytes());
+        let (start, inside) = (range.start, &self.text.as_bytes()[range]);
         let mut at = 0;
         while at + 1 < inside.len() {
             match (inside[at], inside[at + 1]) {
