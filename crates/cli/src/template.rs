@@ -135,7 +135,7 @@ impl Template {
         let namespace = self.namespace.clone().filter(|name| !name.is_empty());
         let namespace = namespace.or_else(|| cluster::namespace(&self.access));
         let mut request =
-            Request::new(Release::new(DEFAULT_NAME, &namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_string())));
+            Request::new(Release::new(DEFAULT_NAME, namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_string())));
         if !self.kube_version.is_empty() {
             let (version, failed) =
                 (&self.kube_version, |error| format!("invalid kube version '{}': {error}", self.kube_version));
