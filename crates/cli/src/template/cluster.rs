@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::Request;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::Kubeconfig;
 use kube::{Client, Config};
 use serde_json::Value;
 use switchboard_chart::capabilities::{Capabilities, KubeVersion};
@@ -11,6 +11,7 @@ use switchboard_chart::render::View;
 use tokio::runtime::Handle;
 
 use super::flags::Access;
+use crate::reach::{Reach, ReachError};
 use crate::talk::say;
 
 /// How many API versions a cluster may have.
@@ -185,21 +186,14 @@ fn given(text: &Option<String>) -> Option<&String> {
 }
 
 async fn config(access: &Access) -> Result<Config, String> {
-    let wanted = given(&access.kube_context).cloned();
-    let mut config = match kubeconfig(access) {
-        Ok(file) => {
-            if let Some(context) = wanted.as_ref().filter(|name| !file.contexts.iter().any(|c| c.name == **name)) {
-                return Err(format!("context {context:?} does not exist"));
-            }
-            let options = KubeConfigOptions { context: wanted, ..KubeConfigOptions::default() };
-            Config::from_custom_kubeconfig(file, &options).await.map_err(|error| root(&error))?
+    let reach = Reach { kubeconfig: access.kubeconfig.clone(), context: given(&access.kube_context).cloned() };
+    let mut config = match reach.config().await {
+        Ok(config) => config,
+        Err(ReachError::NoContext { name, .. }) => return Err(format!("context {name:?} does not exist")),
+        Err(ReachError::Nowhere | ReachError::Missing(_)) if given(&access.kube_apiserver).is_some() => {
+            Config::new(http::Uri::from_static("https://localhost"))
         }
-        Err(error) if access.kubeconfig.is_some() => return Err(root(&error)),
-        Err(error) => match (given(&access.kube_apiserver), Config::incluster()) {
-            (_, Ok(inside)) => inside,
-            (Some(_), _) => Config::new(http::Uri::from_static("https://localhost")),
-            (None, Err(_)) => return Err(root(&error)),
-        },
+        Err(error) => return Err(root(&error)),
     };
     if let Some(server) = given(&access.kube_apiserver) {
         config.cluster_url = server.parse().map_err(|error| format!("{server:?} is no address: {error}"))?;
