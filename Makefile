@@ -36,6 +36,7 @@ test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm
 	$(CARGO) test -p switchboard-integrations --features real
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-ledger --features real
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-rest --features real --lib schema
+	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-service --features real
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \

@@ -2,6 +2,8 @@
 
 mod create;
 mod credential;
+mod agent;
+mod backend;
 mod database;
 mod delete;
 pub mod engine;
@@ -15,6 +17,9 @@ mod sync;
 mod tenant;
 mod wait;
 mod written;
+pub mod hosting;
+mod network;
+mod role;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -54,6 +59,10 @@ enum Command {
     Repo(repo::Repo),
     /// Prints the CustomResourceDefinitions of the service.
     Crds,
+    /// Looks after tenants' resources, until a signal.
+    Backend(Box<backend::Backend>),
+    /// Looks after Argo CD's objects, until a signal.
+    Agent(Box<agent::Agent>),
 }
 
 impl Gitops {
@@ -71,6 +80,8 @@ impl Gitops {
             Command::Crds => {
                 crate::form::write(&switchboard_gitops::kinds::CRDS.join("---\n")).map(|()| ExitCode::SUCCESS)
             }
+            Command::Backend(backend) => backend.run().await,
+            Command::Agent(agent) => agent.run().await,
         }
     }
 }

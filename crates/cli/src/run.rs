@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
 use crate::gitops::engine::Embedded;
+use crate::gitops::hosting::Service;
 use crate::guests::{self, Clusters, Guests};
 use crate::integrations::hosting::Manager;
 use crate::kernel::{self, StateDir};
@@ -74,6 +75,8 @@ pub struct Running {
     integrations: Option<JoinHandle<()>>,
     /// Follows the clusters that the embedded engine deploys to.
     engine: Option<JoinHandle<()>>,
+    /// Follow the GitOps Service's database.
+    gitops: Vec<JoinHandle<()>>,
     guests: Arc<Guests>,
     looking: JoinHandle<()>,
     _listening: Listening,
@@ -93,6 +96,16 @@ impl Running {
         operators.extend(engine.iter().map(Embedded::operator));
         let manager = config.integrations.as_ref();
         let manager = manager.map(|section| Manager::new(section, &config.topology, clusters.clone())).transpose()?;
+        let service = match &config.gitops {
+            // Its database cannot pretend.
+            Some(_) if dry_run => {
+                say("gitops is left out: only clusters can be asked to pretend");
+                None
+            }
+            Some(section) => Some(Service::new(config, section, &clusters, dir).await?),
+            None => None,
+        };
+        operators.extend(service.iter().flat_map(Service::operators));
         let settings = Settings {
             clusters: clusters.clients.clone(),
             topology: config.topology.clone(),
@@ -108,7 +121,8 @@ impl Running {
             say(format_args!("metrics at http://{address}/metrics"));
         }
         let names = config.operators.iter().filter(|(_, o)| o.enabled).map(|(n, _)| n.to_string());
-        let names: Vec<String> = names.chain(manager.iter().map(|_| "integrations".to_string())).collect();
+        let names = names.chain(manager.iter().map(|_| "integrations".to_string()));
+        let names: Vec<String> = names.chain(service.iter().flat_map(Service::names)).collect();
         say(format_args!("hosting {}", if names.is_empty() { "no operator".to_string() } else { names.join(", ") }));
         if dry_run {
             say("nothing is written: the clusters are asked to pretend");
@@ -123,18 +137,29 @@ impl Running {
         });
         let integrations = manager.map(|manager| manager.follow(handle.clone()));
         let engine = engine.map(|engine| engine.follow(handle.clone()));
+        let gitops = service.map(|service| service.follow(&handle, dir)).unwrap_or_default();
         let looking = {
             let (guests, config, handle) = (guests.clone(), config.clone(), handle.clone());
             tokio::spawn(async move { guests.look_again(&config, &clusters, &handle).await })
         };
-        Ok(Self { handle, host, integrations, engine, guests, looking, _listening: listening, _console: console })
+        Ok(Self {
+            handle,
+            host,
+            integrations,
+            engine,
+            gitops,
+            guests,
+            looking,
+            _listening: listening,
+            _console: console,
+        })
     }
 
     /// Finishes what is under way and stops.
     pub async fn stop(self) {
         self.looking.abort();
         self.handle.stop().await;
-        self.integrations.iter().chain(&self.engine).for_each(JoinHandle::abort);
+        self.integrations.iter().chain(&self.engine).chain(&self.gitops).for_each(JoinHandle::abort);
         // A host that panicked has said so.
         let _ = self.host.await;
     }

@@ -12,6 +12,7 @@
 mod changes;
 mod console;
 mod duration;
+mod gitops;
 mod integrations;
 mod process;
 mod read;
@@ -23,6 +24,7 @@ mod value;
 
 pub use changes::Changes;
 pub use console::{CONSOLE_ADDRESS, ConsoleConfig};
+pub use gitops::{GITOPS_NAMESPACE, GitopsConfig};
 pub use integrations::{INTEGRATIONS_INTERVAL, IntegrationsConfig, IntegrationsSource};
 pub use report::{ConfigError, ConfigErrors, MAX_ERRORS};
 pub use tree::{MAX_BYTES, MAX_DEPTH};
@@ -64,6 +66,8 @@ pub struct Config {
     pub operators: BTreeMap<OperatorName, OperatorConfig>,
     /// The integrations manager, if it is hosted.
     pub integrations: Option<IntegrationsConfig>,
+    /// The GitOps Service, if it is hosted.
+    pub gitops: Option<GitopsConfig>,
 }
 
 /// How a cluster is reached. With neither, it is the ambient kubeconfig's current context, or the embedded cluster.
@@ -188,6 +192,7 @@ impl Default for Config {
             console: ConsoleConfig::default(),
             operators: BTreeMap::new(),
             integrations: None,
+            gitops: None,
         }
     }
 }

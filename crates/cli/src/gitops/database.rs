@@ -3,11 +3,17 @@
 use std::fs;
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::Args;
+use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_ledger::{Address, Ledger, Sealing};
 
 use crate::failure::Failure;
 use crate::talk::say;
+
+/// The database.
+const DATABASE: &str = "SWITCHBOARD_GITOPS_DATABASE";
 
 /// Keys as text, for machines whose secrets come as variables.
 const KEYS: &str = "SWITCHBOARD_GITOPS_KEYS";
@@ -50,10 +56,34 @@ struct Unread {
 }
 
 impl Database {
+    /// As a configuration says.
+    pub fn of(database: Option<String>, credentials_key_file: Option<PathBuf>, plaintext_credentials: bool) -> Self {
+        Self { database, credentials_key_file, plaintext_credentials }
+    }
+
+    /// This one, whatever was said.
+    pub fn set_url(&mut self, url: String) {
+        self.database = Some(url);
+    }
+
+    /// With these keys.
+    pub fn set_key_file(&mut self, file: PathBuf) {
+        self.credentials_key_file = Some(file);
+    }
+
+    /// Whether somebody said how credentials are kept.
+    pub fn is_sealing_said(&self) -> bool {
+        self.credentials_key_file.is_some() || self.plaintext_credentials || std::env::var(KEYS).is_ok()
+    }
+
+    /// What was said, for a configuration.
+    pub fn said(self) -> (Option<String>, Option<PathBuf>, bool) {
+        (self.database, self.credentials_key_file, self.plaintext_credentials)
+    }
+
     /// Connects, and says where to. Whoever only looks makes no file: one that is not there holds nothing.
     pub async fn open(&self, only_look: bool) -> Result<(Ledger, String), Failure> {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let url = self.database.clone().or_else(|| original(&variable)).ok_or(NoDatabase)?;
+        let url = self.database.clone().or_else(ambient).ok_or(NoDatabase)?;
         let address = Address::parse(&url)?;
         if address.is_unprotected() {
             say(
@@ -78,6 +108,19 @@ impl Database {
             (None, false) => Err(NoSealing.into()),
         }
     }
+}
+
+/// The database that variables name, ours before the original's.
+pub fn ambient() -> Option<String> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    variable(DATABASE).or_else(|| original(&variable))
+}
+
+/// A line for a file of keys, with a new key.
+pub fn new_key() -> String {
+    let mut bytes = [0u8; 32];
+    SystemRandom::new().fill(&mut bytes).expect("the system gives random bytes");
+    format!("key1:{}\n", STANDARD.encode(bytes))
 }
 
 /// The database as the original is told of it.

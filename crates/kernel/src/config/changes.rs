@@ -34,6 +34,7 @@ impl Config {
             ("listen", self.listen != new.listen),
             ("console", self.console != new.console),
             ("integrations", self.integrations != new.integrations),
+            ("gitops", self.gitops != new.gitops),
         ];
         let changed = parts.iter().filter(|(_, changed)| *changed);
         changes.needs_restart.extend(changed.map(|(part, _)| format!("`{part}` changed")));

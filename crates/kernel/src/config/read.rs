@@ -9,6 +9,7 @@ use serde_json::Value;
 use switchboard_object::name;
 
 use super::console::console;
+use super::gitops::gitops;
 use super::integrations::integrations;
 use super::process::process;
 use super::report::{ConfigErrors, Findings, Problem};
@@ -76,6 +77,9 @@ fn top(root: &Node, folder: Option<&Path>, known_operators: &[&str], config: &mu
     }
     if let Some(section) = file.section("integrations", findings) {
         config.integrations = integrations(section, folder, findings);
+    }
+    if let Some(section) = file.section("gitops", findings) {
+        config.gitops = Some(gitops(section, folder, findings));
     }
     file.close(findings);
 }

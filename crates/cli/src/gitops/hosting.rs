@@ -1,0 +1,148 @@
+//! The roles of the GitOps Service under `run`, `up`, `gitops backend` and `gitops agent`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use switchboard_kernel::config::{Config, GitopsConfig};
+use switchboard_kernel::host::Handle;
+use switchboard_kernel::limits::Limits;
+use switchboard_kernel::operator::Operator;
+use switchboard_kernel::place::Place;
+use switchboard_ledger::{Ledger, Moment};
+use switchboard_service::{Agent, Backend, Store, backend, limits, setup};
+use tokio::task::JoinHandle;
+
+use super::database::{self, Database};
+use super::network::Outside;
+use crate::failure::{self, Failure};
+use crate::guests::Clusters;
+use crate::talk::say;
+
+/// The database, when nobody says which: beside the journal.
+const FILE: &str = "gitops.db";
+/// The keys of its credentials, when nobody says which.
+const KEYS: &str = "gitops.keys";
+
+/// The roles of one process.
+pub struct Service {
+    backend: Option<Backend>,
+    agent: Option<Agent>,
+    ledger: Ledger,
+    names: Vec<&'static str>,
+}
+
+impl Service {
+    /// By what a configuration says. On the embedded cluster the kinds are made, and a first Argo CD is made known.
+    pub async fn new(
+        config: &Config,
+        section: &GitopsConfig,
+        clusters: &Clusters,
+        dir: &Path,
+    ) -> Result<Service, Failure> {
+        let client = |place| {
+            let name = config.topology.cluster(place);
+            clusters.clients.get(name).ok_or_else(|| format!("no cluster is called {name}"))
+        };
+        let (tenants, engine) = (client(Place::Configuration)?, client(Place::Management)?);
+        for place in [Place::Configuration, Place::Management].into_iter().filter(|one| is_own(*one, config, clusters))
+        {
+            setup::install(client(place)?, &definitions(), &section.namespace).await?;
+        }
+        let ledger = open(section, dir).await?;
+        match section.backend {
+            true => drop(ledger.migrate().await?),
+            false => ledger.check_schema().await?,
+        }
+        let store = Store::new(ledger.clone(), tokio::runtime::Handle::current());
+        let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
+        if !setup::first_instance(&store, engine, &section.namespace, now).await? {
+            say(format_args!(
+                "gitops: no Argo CD is known, and there is no namespace `{}`\nhint: `switchboard gitops fleet add` makes one known",
+                section.namespace
+            ));
+        }
+        let settings = backend::Settings {
+            isolated: section.isolation,
+            shared: section.shared_database,
+            in_cluster: setup::identity(tenants).await? == setup::identity(engine).await?,
+            ..backend::Settings::default()
+        };
+        let backend = section.backend.then(|| Backend::new(store.clone(), settings));
+        let agent = section.agent.then(|| Agent::new(store, section.isolation));
+        let names = [("gitops backend", section.backend), ("gitops agent", section.agent)];
+        let names = names.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
+        Ok(Service { backend, agent, ledger, names })
+    }
+
+    /// Their names, for people.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.names.iter().map(ToString::to_string)
+    }
+
+    /// What the kernel hosts.
+    pub fn operators(&self) -> Vec<(Arc<dyn Operator>, Limits)> {
+        let backend = self.backend.iter().flat_map(Backend::operators);
+        let agent = self.agent.iter().flat_map(Agent::operators);
+        backend.chain(agent).map(|operator| (operator, limits::limits())).collect()
+    }
+
+    /// Follows the database, and answers what units ask of clusters and git servers, until the kernel stops.
+    pub fn follow(self, handle: &Handle, dir: &Path) -> Vec<JoinHandle<()>> {
+        let Some(backend) = self.backend else { return Vec::new() };
+        let network = Arc::new(Outside::new(dir));
+        let (answering, asked) = (backend.clone(), handle.clone());
+        let answering = tokio::spawn(async move { answering.answer(network, asked).await });
+        let handle = handle.clone();
+        let following = tokio::spawn(async move {
+            while let Err(error) = backend.follow(handle.clone()).await {
+                say(failure::tell(&error));
+                tokio::time::sleep(FOLLOW_AGAIN).await;
+            }
+            self.ledger.close().await;
+        });
+        vec![answering, following]
+    }
+}
+
+/// How soon is listened again to a database that was not there.
+const FOLLOW_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Whether a place is a cluster of this very process.
+fn is_own(place: Place, config: &Config, clusters: &Clusters) -> bool {
+    let elsewhere = config
+        .clusters
+        .get(config.topology.cluster(place))
+        .is_some_and(|cluster| cluster.kubeconfig.is_some() || cluster.context.is_some());
+    clusters.embedded.is_some() && !elsewhere
+}
+
+async fn open(section: &GitopsConfig, dir: &Path) -> Result<Ledger, Failure> {
+    let said = section.database.clone().or_else(database::ambient);
+    let mut database = Database::of(said.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+    if said.is_none() {
+        database.set_url(format!("sqlite:{}", dir.join(FILE).display()));
+        if !database.is_sealing_said() {
+            database.set_key_file(made_key(&dir.join(KEYS))?);
+        }
+    }
+    Ok(database.open(false).await?.0)
+}
+
+/// A key that only its owner reads: the one that is there, or a new one.
+fn made_key(file: &Path) -> Result<std::path::PathBuf, Failure> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+        Ok(mut made) => made.write_all(database::new_key().as_bytes())?,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(file.to_path_buf())
+}
+
+/// Argo CD's kinds, for a cluster that has none.
+fn definitions() -> Vec<serde_json::Value> {
+    switchboard_gitops::fleet::setup::definitions()
+}

@@ -1,0 +1,109 @@
+//! What `switchboard gitops backend` and `switchboard gitops agent` have in common.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use switchboard_kernel::config::{ClusterConfig, Config, GITOPS_NAMESPACE, GitopsConfig};
+use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_service::limits;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::database::Database;
+use crate::failure::Failure;
+use crate::guests;
+use crate::kernel::StateDir;
+use crate::run::Running;
+use crate::talk::say;
+
+/// How the two clusters are called here.
+const TENANTS: &str = "tenants";
+const ENGINE: &str = "engine";
+
+/// Where a role works.
+#[derive(Args)]
+pub struct Role {
+    #[command(flatten)]
+    database: Database,
+    /// The cluster of Argo CD [default: the kubeconfig and context that are current]
+    #[arg(long, value_name = "FILE")]
+    engine_kubeconfig: Option<PathBuf>,
+    /// The context in that kubeconfig
+    #[arg(long, value_name = "NAME")]
+    engine_context: Option<String>,
+    /// The namespace of an Argo CD that is made known when there is none
+    #[arg(long, value_name = "NAME", env = "ARGO_CD_NAMESPACE", default_value = GITOPS_NAMESPACE)]
+    namespace: String,
+    /// Let all tenants share what Argo CD may do, as the original does unless told otherwise
+    #[arg(long)]
+    no_isolation: bool,
+    /// Serve metrics and health here
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+    #[command(flatten)]
+    state: StateDir,
+}
+
+/// The cluster of the tenants.
+#[derive(Args, Default)]
+pub struct Tenants {
+    /// The cluster of the tenants [default: the kubeconfig and context that are current]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context in that kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Other backends keep their tenants in the same database
+    #[arg(long)]
+    shared_database: bool,
+}
+
+impl Role {
+    /// Runs until a signal comes: as backend of these tenants, or as agent.
+    pub async fn run(self, tenants: Option<Tenants>, name: &str) -> Result<ExitCode, Failure> {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let state = self.state.clone().or_alone(name).path()?;
+        let config = self.config(tenants);
+        let clusters = guests::clusters(&config).await?;
+        let running = Running::start(&config, clusters, &state, false).await?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        say("stopping");
+        running.stop().await;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn config(self, tenants: Option<Tenants>) -> Config {
+        let (database, credentials_key_file, plaintext_credentials) = self.database.said();
+        let is_backend = tenants.is_some();
+        let engine = ClusterConfig { kubeconfig: self.engine_kubeconfig, context: self.engine_context };
+        let tenants = tenants.unwrap_or_default();
+        // An agent never speaks to the tenants' cluster.
+        let of_tenants = match is_backend {
+            true => ClusterConfig { kubeconfig: tenants.kubeconfig, context: tenants.context },
+            false => engine.clone(),
+        };
+        let (one, other) = (ClusterName::new(TENANTS), ClusterName::new(ENGINE));
+        Config {
+            topology: Topology::of([one.clone(), other.clone(), one.clone()]),
+            clusters: BTreeMap::from([(one, of_tenants), (other, engine)]),
+            limits: limits::global(),
+            listen: self.listen,
+            gitops: Some(GitopsConfig {
+                backend: is_backend,
+                agent: !is_backend,
+                database,
+                credentials_key_file,
+                plaintext_credentials,
+                namespace: self.namespace,
+                isolation: !self.no_isolation,
+                shared_database: tenants.shared_database,
+            }),
+            ..Config::default()
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The section `gitops`: which roles of the GitOps Service this process has, and where its database is.
+
+use std::path::{Path, PathBuf};
+
+use super::report::Findings;
+use super::section::Section;
+use super::value;
+
+/// [`GitopsConfig::namespace`] when not set: the original's.
+pub const GITOPS_NAMESPACE: &str = "gitops-service-argocd";
+
+/// What is said of the GitOps Service. Tenants are on the configuration cluster, Argo CD is on the management cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitopsConfig {
+    /// Whether tenants' resources are looked after.
+    pub backend: bool,
+    /// Whether Argo CD's objects are.
+    pub agent: bool,
+    /// The database; a SQLite file in the state directory when absent. It may hold a password.
+    pub database: Option<String>,
+    /// A file with the keys that credentials are encrypted with; one is made beside the SQLite file when absent.
+    pub credentials_key_file: Option<PathBuf>,
+    /// Whether credentials are kept in clear.
+    pub plaintext_credentials: bool,
+    /// The namespace of an Argo CD that is made known when there is none.
+    pub namespace: String,
+    /// Whether each tenant has a project of its own.
+    pub isolation: bool,
+    /// Whether other backends keep their tenants in the same database.
+    pub shared_database: bool,
+}
+
+impl Default for GitopsConfig {
+    fn default() -> Self {
+        Self {
+            backend: true,
+            agent: true,
+            database: None,
+            credentials_key_file: None,
+            plaintext_credentials: false,
+            namespace: GITOPS_NAMESPACE.to_string(),
+            isolation: true,
+            shared_database: false,
+        }
+    }
+}
+
+pub(super) fn gitops(mut section: Section<'_>, folder: Option<&Path>, findings: &mut Findings) -> GitopsConfig {
+    let mut config = GitopsConfig::default();
+    section.set("backend", &mut config.backend, findings, value::truth);
+    section.set("agent", &mut config.agent, findings, value::truth);
+    config.database = section.take("database", findings, value::text);
+    config.credentials_key_file = section.take("credentialsKeyFile", findings, |v| value::path(v, folder));
+    section.set("plaintextCredentials", &mut config.plaintext_credentials, findings, value::truth);
+    section.set("namespace", &mut config.namespace, findings, value::text);
+    section.set("isolation", &mut config.isolation, findings, value::truth);
+    section.set("sharedDatabase", &mut config.shared_database, findings, value::truth);
+    section.close(findings);
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_section_is_read_and_an_empty_one_means_everything() {
+        let text = "gitops:\n  agent: false\n  database: 'postgres://db/gitops'\n  credentialsKeyFile: keys\n";
+        let config = Config::parse("dir/switchboard.yaml", text, &[]).unwrap().gitops.unwrap();
+        assert_eq!((config.backend, config.agent), (true, false));
+        assert_eq!(config.credentials_key_file, Some("dir/keys".into()));
+        let empty = Config::parse("s", "gitops: {}\n", &[]).unwrap().gitops.unwrap();
+        assert_eq!(empty, GitopsConfig::default());
+        assert_eq!(Config::parse("s", "{}\n", &[]).unwrap().gitops, None);
+        let told = Config::parse("s", "gitops: {agnet: true}\n", &[]).unwrap_err().to_string();
+        assert!(told.contains("agnet"), "{told}");
+    }
+}
