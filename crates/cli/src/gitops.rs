@@ -1,25 +1,25 @@
 //! `switchboard gitops`: the GitOps Service.
 
-mod create;
-mod credential;
 mod agent;
 mod backend;
+mod create;
+mod credential;
 mod database;
 mod delete;
 pub mod engine;
 mod env;
 mod get;
+pub mod hosting;
 mod migrate;
+mod network;
 mod repo;
 mod report;
+mod role;
 mod state;
 mod sync;
 mod tenant;
 mod wait;
 mod written;
-pub mod hosting;
-mod network;
-mod role;
 
 use std::error::Error;
 use std::process::ExitCode;

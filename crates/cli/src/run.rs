@@ -129,11 +129,12 @@ impl Running {
         }
         let host = tokio::spawn(host.run());
         let shelf = manager.as_ref().map(Manager::shelf);
+        let rest: Vec<_> = service.iter().filter_map(Service::rest).collect();
         let console = console.zip(reviews).map(|(console, reviews)| {
             say(format_args!("console at {}", console.url()));
             let home = config.topology.configuration.clone();
             let source = Source::new(handle.clone(), home).with_integrations(shelf);
-            console.serve(source, reviews, Vec::new())
+            console.serve(source, reviews, rest)
         });
         let integrations = manager.map(|manager| manager.follow(handle.clone()));
         let engine = engine.map(|engine| engine.follow(handle.clone()));

@@ -13,6 +13,8 @@ use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::Place;
 use switchboard_ledger::{Ledger, Moment};
+use switchboard_rest::limit::Rate;
+use switchboard_rest::{Area, Guard, gitops as rest};
 use switchboard_service::{Agent, Backend, Store, backend, limits, setup};
 use tokio::task::JoinHandle;
 
@@ -32,6 +34,8 @@ pub struct Service {
     backend: Option<Backend>,
     agent: Option<Agent>,
     ledger: Ledger,
+    tenants: kube::Client,
+    engine: kube::Client,
     names: Vec<&'static str>,
 }
 
@@ -75,7 +79,8 @@ impl Service {
         let agent = section.agent.then(|| Agent::new(store, section.isolation));
         let names = [("gitops backend", section.backend), ("gitops agent", section.agent)];
         let names = names.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-        Ok(Service { backend, agent, ledger, names })
+        let (tenants, engine) = (tenants.clone(), engine.clone());
+        Ok(Service { backend, agent, ledger, tenants, engine, names })
     }
 
     /// Their names, for people.
@@ -88,6 +93,13 @@ impl Service {
         let backend = self.backend.iter().flat_map(Backend::operators);
         let agent = self.agent.iter().flat_map(Agent::operators);
         backend.chain(agent).map(|operator| (operator, limits::limits())).collect()
+    }
+
+    /// The REST API, where the backend is: it writes what the backend looks after.
+    pub fn rest(&self) -> Option<Area> {
+        let guard = Guard::new(self.tenants.clone(), Rate::default());
+        let service = rest::Service::new(guard, self.tenants.clone(), self.ledger.clone()).engines(self.engine.clone());
+        self.backend.is_some().then(|| rest::area(service))
     }
 
     /// Follows the database, and answers what units ask of clusters and git servers, until the kernel stops.
