@@ -12,6 +12,13 @@ FUZZ_SEEDS ?= 40000
 # How long the script of the cost study is, for each of its three sides.
 STUDY_SECONDS ?= 600
 
+# Built as one workspace, so that what is not ours is compiled once: with `-p` each has features, and so builds, of its own.
+comma := ,
+empty :=
+REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations ledger rest service)))
+REAL_SUITES := charts clientgo conformance console contract deploy docs gather go goldens helm hosting integrations kernel kubectl \
+  ledger own_chart plugs recorded service sprig
+
 .PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
 
 help: ## Show these targets
@@ -27,16 +34,11 @@ test: ## Run every test that needs nothing but this checkout
 real: ## Build the real components the oracle suites compare with (cached)
 	@real/build >/dev/null
 
-test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go and text/template
+test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go, text/template, PostgreSQL and Chromium
 	$(CARGO) build --workspace
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) test -p switchboard-suite --features real
-	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-template --features real
-	$(CARGO) test -p switchboard-chart --features real
-	$(CARGO) test -p switchboard-integrations --features real
-	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-ledger --features real
-	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-rest --features real --lib schema
-	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test -p switchboard-service --features real
+	  $(CARGO) test --workspace --features $(REAL_FEATURES) $(addprefix --test ,$(REAL_SUITES))
+	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test --workspace --features $(REAL_FEATURES) --lib schema
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
