@@ -183,7 +183,10 @@ impl Compiled {
     pub fn render(&self, request: &Request) -> Result<Rendered, RenderError> {
         let mut talk = Talk::default();
         let (assembled, values) = self.prepared(request, &mut talk)?;
-        let files = execute(&assembled, request, &values)?;
+        let (files, odd) = execute(&assembled, request, &values)?;
+        if let Some((name, bytes)) = odd {
+            return Err(not_text(&name, &bytes));
+        }
         let mut rendered =
             Rendered { warnings: talk.into_lines(), crds: assemble::crds(&assembled.root), ..Rendered::default() };
         let own_notes = format!("{}/templates/{NOTES}", assembled.root.name);
@@ -216,7 +219,7 @@ impl Compiled {
     /// When values or templates are wrong.
     pub fn render_files(&self, request: &Request) -> Result<BTreeMap<String, String>, RenderError> {
         let (assembled, values) = self.prepared(request, &mut Talk::default())?;
-        execute(&assembled, request, &values)
+        execute(&assembled, request, &values).map(|(files, _)| files)
     }
 
     /// The templates and the values they get.
@@ -252,7 +255,10 @@ impl Compiled {
     }
 }
 
-fn execute(assembled: &Assembled, request: &Request, values: &Map) -> Result<BTreeMap<String, String>, RenderError> {
+/// What templates wrote, as text, and the first that wrote something else, with its bytes.
+type Executed = (BTreeMap<String, String>, Option<(String, Vec<u8>)>);
+
+fn execute(assembled: &Assembled, request: &Request, values: &Map) -> Result<Executed, RenderError> {
     let failed = |(text, place): &(String, Option<Box<Place>>)| RenderError::Template {
         text: text.clone(),
         place: place.clone(),
@@ -268,12 +274,12 @@ fn execute_with(
     request: &Request,
     values: &Map,
     only: Option<&str>,
-) -> Result<BTreeMap<String, String>, RenderError> {
+) -> Result<Executed, RenderError> {
     let dots = data::dots(&assembled.root, values, &request.release, &request.capabilities);
     let run = Run::new(set.clone(), assembled.parsed.clone(), request.view.clone(), request.lint);
     let hosts: [&dyn Any; 2] = [&run, &request.ambient];
     let options = Options { missing_key: MissingKey::Zero, limits: request.limits, hosts: &hosts };
-    let mut files = BTreeMap::new();
+    let (mut files, mut first_odd) = (BTreeMap::new(), None);
     let mut written = 0;
     for template in &assembled.templates {
         let partial = template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
@@ -294,14 +300,16 @@ fn execute_with(
             return Err(RenderError::Template { text, place: None });
         }
         let text = functions::cut_no_value(&text).unwrap_or(text);
-        let text = match String::from_utf8(text) {
-            Ok(text) => text,
-            Err(odd) if template.name.ends_with(NOTES) => Str::from(odd.into_bytes()).to_text().into_owned(),
-            Err(odd) => return Err(not_text(&template.name, odd.as_bytes())),
-        };
+        let text = String::from_utf8(text).unwrap_or_else(|odd| {
+            // Templates may write any bytes; only manifests must be text.
+            if first_odd.is_none() && !template.name.ends_with(NOTES) {
+                first_odd = Some((template.name.clone(), odd.as_bytes().to_vec()));
+            }
+            Str::from(odd.into_bytes()).to_text().into_owned()
+        });
         files.insert(template.name.clone(), text);
     }
-    Ok(files)
+    Ok((files, first_odd))
 }
 
 /// A value as Go's log writes it.

@@ -110,7 +110,7 @@ pub(super) fn of_manifest(
 fn marked(template: &Template, source: &str, assembled: &Assembled, request: &Request, values: &Map) -> Option<Marks> {
     let mut set = Set::layer(assembled.set.as_ref().ok()?);
     set.parse(&template.name, mark(source)).ok()?;
-    let rendered = super::execute_with(&Arc::new(set), assembled, request, values, Some(&template.name)).ok()?;
+    let (rendered, _) = super::execute_with(&Arc::new(set), assembled, request, values, Some(&template.name)).ok()?;
     Some(Marks::read(rendered.get(&template.name)?))
 }
 
