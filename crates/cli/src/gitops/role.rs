@@ -35,7 +35,7 @@ pub struct Role {
     engine_context: Option<String>,
     /// The namespace of an Argo CD that is made known when there is none
     #[arg(long, value_name = "NAME", env = "ARGO_CD_NAMESPACE", default_value = GITOPS_NAMESPACE)]
-    namespace: String,
+    argocd_namespace: String,
     /// Let all tenants share what Argo CD may do, as the original does unless told otherwise
     #[arg(long)]
     no_isolation: bool,
@@ -99,7 +99,7 @@ impl Role {
                 database,
                 credentials_key_file,
                 plaintext_credentials,
-                namespace: self.namespace,
+                namespace: self.argocd_namespace,
                 isolation: !self.no_isolation,
                 shared_database: tenants.shared_database,
             }),

@@ -82,7 +82,15 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 61] = [
+const FIELDS: [&str; 69] = [
+    "gitops.backend",
+    "gitops.agent",
+    "gitops.database",
+    "gitops.credentialsKeyFile",
+    "gitops.plaintextCredentials",
+    "gitops.namespace",
+    "gitops.isolation",
+    "gitops.sharedDatabase",
     "clusters",
     "clusters.*.kubeconfig",
     "clusters.*.context",
