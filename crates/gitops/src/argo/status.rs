@@ -134,9 +134,19 @@ fn resources(status: &Value) -> Vec<ResourceStatus> {
 /// Keys of an operation's state that the tenant's kind has.
 const TOLD: [&str; 7] = ["operation", "phase", "message", "syncResult", "startedAt", "finishedAt", "retryCount"];
 
+/// Keys of a synced resource that are there even when there is nothing to say: the core group has no name.
+const ALWAYS: [&str; 5] = ["group", "version", "kind", "namespace", "name"];
+
 fn told_operation(state: &Value) -> Value {
     let known = TOLD.iter().filter_map(|key| Some(((*key).to_string(), state.get(*key)?.clone())));
     let mut told: serde_json::Map<String, Value> = known.collect();
     told.entry("operation").or_insert_with(|| json!({}));
+    if let Some(Value::Object(result)) = told.get_mut("syncResult") {
+        result.entry("revision").or_insert_with(|| json!(""));
+        let synced = result.get_mut("resources").and_then(Value::as_array_mut);
+        for one in synced.into_iter().flatten().filter_map(Value::as_object_mut) {
+            ALWAYS.iter().for_each(|key| drop(one.entry(*key).or_insert_with(|| json!(""))));
+        }
+    }
     Value::Object(told)
 }

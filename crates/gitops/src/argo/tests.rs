@@ -445,3 +445,14 @@ fn a_report_resolves_only_what_argo_cd_said() {
     let again = status::tell(&told, &json!({ "sync": { "status": "Synced" } }), None, "later");
     assert_eq!(again, told, "what is said is not said again");
 }
+
+#[test]
+fn a_synced_resource_of_the_core_group_keeps_its_empty_group() {
+    let status = json!({"operationState": {"phase": "Succeeded", "syncResult": {"revision": "1", "resources": [
+        {"group": "", "version": "v1", "kind": "Namespace", "namespace": "", "name": "shop", "status": "Synced"},
+    ]}}});
+    let kept = status::unpack(&status::pack(&status).unwrap()).unwrap();
+    let told = status::tell(&DeploymentStatus::default(), &kept, None, "2026-01-01T00:00:00Z").operation_state.unwrap();
+    let resource = &told["syncResult"]["resources"][0];
+    assert_eq!((&resource["group"], &resource["namespace"]), (&json!(""), &json!("")));
+}
