@@ -65,7 +65,7 @@ impl Service {
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
         if !setup::first_instance(&store, engine, &section.namespace, now).await? {
             say(format_args!(
-                "gitops: no Argo CD is known, and there is no namespace `{}`\nhint: `switchboard gitops fleet add` makes one known",
+                "gitops: no Argo CD is known, and there is no namespace `{}`\nhint: make that namespace, with an Argo CD or the operator `engine` at work in it, or name another as `gitops.namespace`",
                 section.namespace
             ));
         }

@@ -145,7 +145,9 @@ fn told_operation(state: &Value) -> Value {
         result.entry("revision").or_insert_with(|| json!(""));
         let synced = result.get_mut("resources").and_then(Value::as_array_mut);
         for one in synced.into_iter().flatten().filter_map(Value::as_object_mut) {
-            ALWAYS.iter().for_each(|key| drop(one.entry(*key).or_insert_with(|| json!(""))));
+            for key in ALWAYS {
+                one.entry(key).or_insert_with(|| json!(""));
+            }
         }
     }
     Value::Object(told)
