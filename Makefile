@@ -37,7 +37,7 @@ real: ## Build the real components the oracle suites compare with (cached)
 test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go, text/template, PostgreSQL and Chromium
 	$(CARGO) build --workspace
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) test --workspace --features $(REAL_FEATURES) $(addprefix --test ,$(REAL_SUITES))
+	  SWITCHBOARD_BIN="$(CURDIR)/target/debug/switchboard" $(CARGO) test --workspace --features $(REAL_FEATURES) $(addprefix --test ,$(REAL_SUITES))
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test --workspace --features $(REAL_FEATURES) --lib schema
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
