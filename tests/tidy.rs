@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "tidy/licences.rs"]
+mod licences;
+
 /// Longest file of code, tests and data apart.
 const MAX_LINES: usize = 400;
 

@@ -11,6 +11,7 @@ use switchboard_kernel::resource::Resource;
 use switchboard_object::yaml;
 use switchboard_plugs::kinds::built_in;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
+use switchboard_service::resources::DEPLOYMENTS;
 
 use crate::failure::Failure;
 use crate::talk::say;
@@ -25,6 +26,8 @@ pub enum Example {
     Postgres,
     /// Two applications in a git repository, deployed by the embedded engine
     Gitops,
+    /// An application of that repository, asked for through the GitOps Service
+    Deployments,
 }
 
 impl Example {
@@ -36,6 +39,7 @@ impl Example {
                 include_str!("../../../examples/plugs/postgres/3-application.yaml"),
             ],
             Example::Gitops => &[include_str!("../../../examples/gitops/applications.yaml")],
+            Example::Deployments => &[include_str!("../../../examples/gitops/deployment.yaml")],
         }
     }
 
@@ -43,7 +47,7 @@ impl Example {
     pub async fn apply(self, client: &kube::Client, home: &Path) -> Result<(), Failure> {
         let repository = match self {
             Example::Postgres => String::new(),
-            Example::Gitops => repository::make(&home.join("example-repository"))?,
+            Example::Gitops | Example::Deployments => repository::make(&home.join("example-repository"))?,
         };
         for text in self.files() {
             for document in yaml::read_all(&text.replace("REPOSITORY", &repository))? {
@@ -66,6 +70,7 @@ impl Example {
                     "hint: its repository is {folder}: commit a change there, and look again in three minutes"
                 ));
             }
+            Example::Deployments => say("hint: look at what teams asked for with `switchboard gitops get -n team`"),
         }
         Ok(())
     }
@@ -92,7 +97,7 @@ async fn apply(client: &kube::Client, object: &Value) -> Result<(), Failure> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
     let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
     let failed = |source: Failure| NotApplied { kind: kind.clone(), name: name.clone(), source };
-    let of = [PLUGS, SOCKETS, APPLICATIONS, PROJECTS].into_iter().find(|known| known.kind == *kind);
+    let of = [PLUGS, SOCKETS, APPLICATIONS, PROJECTS, DEPLOYMENTS].into_iter().find(|known| known.kind == *kind);
     let resource = of.or_else(|| built_in(&version, &kind).cloned());
     let resource = resource.ok_or_else(|| failed("the kind is not known".into()))?;
     let path = path(&resource, &text("/metadata/namespace"), &name);

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 
 use clap::ValueEnum;
+use jiff::Timestamp;
 use serde::Serialize;
 use switchboard_object::yaml;
 
@@ -54,6 +55,18 @@ pub fn write(text: &str) -> Result<(), Failure> {
     Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
 }
 
+/// How long ago that was, as kubectl has it: in the largest unit that fits twice.
+pub fn age(created: &str, now: Timestamp) -> String {
+    let Ok(created) = created.parse::<Timestamp>() else { return "-".to_string() };
+    let seconds = now.duration_since(created).as_secs().max(0);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7200 => format!("{}m", seconds / 60),
+        7200..172_800 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -81,5 +94,15 @@ mod tests {
         assert_eq!(text(Form::Json), "{\n  \"name\": \"web\"\n}\n");
         assert_eq!(text(Form::Yaml), "name: web\n");
         assert_eq!(Form::from_str("text", false), Ok(Form::Table), "the older name is still understood");
+    }
+
+    #[test]
+    fn ages_are_those_of_kubectl() {
+        let now: Timestamp = "2026-01-10T00:00:00Z".parse().expect("it is a time");
+        assert_eq!(age("2026-01-09T23:59:00Z", now), "60s");
+        assert_eq!(age("2026-01-09T23:00:00Z", now), "60m");
+        assert_eq!(age("2026-01-09T00:00:00Z", now), "24h");
+        assert_eq!(age("2026-01-01T00:00:00Z", now), "9d");
+        assert_eq!(age("", now), "-");
     }
 }

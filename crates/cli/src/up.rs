@@ -68,6 +68,8 @@ const SAMPLE: &str = "operators:\n  greeter: {}\n";
 const WITH_EXAMPLE: &str = "operators:\n  greeter: {}\n  plugs: {}\n";
 /// And for what is deployed from git.
 const WITH_ENGINE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}\n";
+/// And for what is asked of the GitOps Service.
+const WITH_SERVICE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}\ngitops: {}\n";
 
 fn cluster_name(text: &str) -> Result<String, String> {
     match switchboard_object::name::dns1123_label(text).first() {
@@ -89,6 +91,7 @@ impl Up {
             None => {
                 let sample = match &self.example[..] {
                     [] => SAMPLE,
+                    some if some.contains(&Example::Deployments) => WITH_SERVICE,
                     some if some.contains(&Example::Gitops) => WITH_ENGINE,
                     _ => WITH_EXAMPLE,
                 };

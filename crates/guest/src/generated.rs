@@ -15,7 +15,7 @@ use switchboard_kernel::view::View;
 
 use crate::contract::Contract;
 use crate::declare::{Kinds, place};
-use crate::inputs::made_with;
+use crate::inputs::{kept, made_with};
 
 /// How many objects of one `generateName` may be alike.
 pub const MAX_ALIKE: usize = 3;
@@ -48,7 +48,7 @@ impl Made {
                 } else {
                     Selection::all()
                 };
-                let found = view.at(here).list(resource, &all)?.into_iter();
+                let found = view.at(here).list(resource, &all.beginning(kept(&one.generated_name)))?.into_iter();
                 let found = found.filter(|object| made_with(object, &one.generated_name));
                 made.extend(found.map(|object| (here, resource.clone(), object)));
             }

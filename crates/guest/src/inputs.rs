@@ -30,10 +30,12 @@ impl Inputs {
             reading.get(&one.of, &one.namespace, &one.name);
         }
         for one in &list.label_selected_resources {
-            reading.list(&one.of, &one.namespace, &selector(&one.label_selector), |_| true);
+            let labels = selector(&one.label_selector);
+            reading.list(&one.of, &one.namespace, |all| all.labelled(&labels), |_| true);
         }
         for one in &list.generated_name_resources {
-            reading.list(&one.of, &one.namespace, "", |object| made_with(object, &one.generated_name));
+            let (prefix, made) = (kept(&one.generated_name), |object: &_| made_with(object, &one.generated_name));
+            reading.list(&one.of, &one.namespace, |all| all.beginning(prefix), made);
         }
         reading.references(list);
         match reading.stop {
@@ -95,14 +97,20 @@ impl Reading<'_> {
         Some(object)
     }
 
-    fn list(&mut self, of: &ResourceType, namespace: &str, labels: &str, wanted: impl Fn(&Object) -> bool) {
+    fn list(
+        &mut self,
+        of: &ResourceType,
+        namespace: &str,
+        some: impl Fn(Selection) -> Selection,
+        wanted: impl Fn(&Object) -> bool,
+    ) {
         let Some(resource) = self.kinds.resource(of) else { return };
         let all = if namespace.is_empty() || !resource.namespaced {
             Selection::all()
         } else {
             Selection::namespace(namespace)
         };
-        let found = self.view.at(self.kinds.place(of, namespace, "")).list(resource, &all.labelled(labels));
+        let found = self.view.at(self.kinds.place(of, namespace, "")).list(resource, &some(all));
         for object in self.heard(found).into_iter().flatten().filter(wanted) {
             self.keep(of, &object);
         }
@@ -147,10 +155,18 @@ impl Reading<'_> {
     }
 }
 
+/// How long a `generateName` may be and be whole in the name: the server adds five characters, and names have 63.
+const MAX_PREFIX: usize = 58;
+
+/// What of a `generateName` stands in the names that are made with it.
+pub(crate) fn kept(prefix: &str) -> &str {
+    &prefix[..prefix.floor_char_boundary(MAX_PREFIX)]
+}
+
 /// Whether an object was made with that `generateName`.
 pub(crate) fn made_with(object: &Object, prefix: &str) -> bool {
     // The name tells most of the others apart without the object being read.
-    object.key.name.starts_with(prefix)
+    object.key.name.starts_with(kept(prefix))
         && object.value().pointer("/metadata/generateName").and_then(Value::as_str) == Some(prefix)
 }
 

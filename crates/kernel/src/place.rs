@@ -172,17 +172,18 @@ impl Topology {
         Some(Object { key, revision: object.revision, json: Arc::from(value.to_string().into_bytes()) })
     }
 
-    /// Which real objects an operator means, and whether its labels are to be looked at only once they are seen: the label
-    /// with a Namespace's name says another one in the real world.
+    /// Which real objects an operator means, and whether labels and names are to be looked at only once they are seen: a
+    /// Namespace has another name in the real world, and a label with it.
     pub fn selection(&self, place: Place, resource: &Resource, wanted: &Selection) -> (Selection, bool) {
         let namespaces = self.namespaces(place);
         if namespaces.is_same() {
             return (wanted.clone(), false);
         }
         let namespace = wanted.namespace.as_deref().map(|name| Arc::from(namespaces.real(name)));
-        let late = is_namespace(resource) && !wanted.labels.is_empty();
-        let labels = if late { Arc::default() } else { wanted.labels.clone() };
-        (Selection { namespace, labels }, late)
+        let late = is_namespace(resource) && !(wanted.labels.is_empty() && wanted.prefix.is_empty());
+        let [labels, prefix] =
+            [&wanted.labels, &wanted.prefix].map(|one| if late { Arc::default() } else { one.clone() });
+        (Selection { namespace, labels, prefix }, late)
     }
 
     /// Makes a write in an operator's words the one that is carried out.

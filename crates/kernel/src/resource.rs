@@ -136,6 +136,9 @@ pub struct Selection {
     /// A label selector in its string form; empty for all.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub labels: Arc<str>,
+    /// How their names begin; empty for all.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub prefix: Arc<str>,
 }
 
 impl Selection {
@@ -153,6 +156,17 @@ impl Selection {
     #[must_use]
     pub fn labelled(self, selector: &str) -> Self {
         Self { labels: Arc::from(selector), ..self }
+    }
+
+    /// Of these, those whose names begin so.
+    #[must_use]
+    pub fn beginning(self, prefix: &str) -> Self {
+        Self { prefix: Arc::from(prefix), ..self }
+    }
+
+    /// Whether an object of that name may be among them.
+    pub fn means_name(&self, name: &str) -> bool {
+        name.starts_with(&*self.prefix)
     }
 
     /// The label selector, read.
@@ -175,12 +189,15 @@ pub struct Query {
     pub selection: Selection,
 }
 
-/// `configmaps`, `configmaps in shop`, `configmaps in shop with app=web`.
+/// `configmaps`, `configmaps in shop`, `configmaps in shop named cart-*`, `configmaps in shop with app=web`.
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.table.resource)?;
         if let Some(namespace) = &self.selection.namespace {
             write!(f, " in {namespace}")?;
+        }
+        if !self.selection.prefix.is_empty() {
+            write!(f, " named {}*", self.selection.prefix)?;
         }
         if self.selection.labels.is_empty() { Ok(()) } else { write!(f, " with {}", self.selection.labels) }
     }

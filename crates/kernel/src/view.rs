@@ -206,8 +206,8 @@ impl At<'_> {
             .selector()
             .map_err(|error| Stop::Failed(format!("the label selector `{}` is wrong: {error}", selection.labels)))?;
         let topology = &self.view.topology;
-        let (selection, late) = topology.selection(self.place, resource, selection);
-        let query = Query { table: topology.table(self.place, resource), selection };
+        let (real, late) = topology.selection(self.place, resource, selection);
+        let query = Query { table: topology.table(self.place, resource), selection: real };
         let real = if late { LabelSelector::everything() } else { selector.clone() };
         let Some(found) = self.view.picture.list(&query, &real) else { return Err(self.view.park(&query.table)) };
         let listed = |object: &Object| Listed {
@@ -215,12 +215,15 @@ impl At<'_> {
             name: object.key.name.clone(),
             revision: object.revision,
         };
-        let own: Vec<Object> =
-            found.into_iter().filter(|object| topology.known_as(self.place, &object.key).is_some()).collect();
+        let meant =
+            |key: &ObjectKey| query.selection.means_name(&key.name) && topology.known_as(self.place, key).is_some();
+        let own: Vec<Object> = found.into_iter().filter(|object| meant(&object.key)).collect();
         self.view.reads.borrow_mut().lists.insert(query, own.iter().map(listed).collect());
         let mut seen: Vec<Object> = own.into_iter().filter_map(|object| topology.seen(self.place, object)).collect();
         if !topology.namespaces(self.place).is_same() {
-            seen.retain(|object| !late || selector.matches(Some(&object.labels())));
+            let is_meant =
+                |object: &Object| selection.means_name(&object.key.name) && selector.matches(Some(&object.labels()));
+            seen.retain(|object| !late || is_meant(object));
             seen.sort_by(|a, b| (&a.key.namespace, &a.key.name).cmp(&(&b.key.namespace, &b.key.name)));
         }
         Ok(seen)

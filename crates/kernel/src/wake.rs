@@ -188,7 +188,9 @@ pub fn touches(reads: &Reads, change: &Change) -> Option<Cause> {
     let of_kind = reads.lists.keys().filter(|query| query.table == change.key.table);
     let mut hit = of_kind.filter(|query| {
         let listing = Listing::new(query);
-        in_namespace(&query.selection, change) && concerns(&listing.selector, change)
+        in_namespace(&query.selection, change)
+            && query.selection.means_name(&change.key.name)
+            && concerns(&listing.selector, change)
     });
     hit.next().map(|query| matched(query.clone(), change))
 }

@@ -47,17 +47,10 @@ pub fn text(object: &Value, pointer: &str) -> String {
     found.unwrap_or("-").to_string()
 }
 
-/// As kubectl has it, in the largest unit that fits twice.
+/// How long ago it was created.
 pub fn age(object: &Value, now: Timestamp) -> String {
     let created = object.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
-    let Some(created) = created.and_then(|text| text.parse::<Timestamp>().ok()) else { return "-".to_string() };
-    let seconds = now.duration_since(created).as_secs().max(0);
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..7200 => format!("{}m", seconds / 60),
-        7200..172_800 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    crate::form::age(created.unwrap_or_default(), now)
 }
 
 impl fmt::Display for Report {

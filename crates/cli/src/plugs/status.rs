@@ -9,6 +9,7 @@ use switchboard_plugs::status_table::{Shown, status_table};
 use super::cluster::Where;
 use crate::again::Watch;
 use crate::failure::Failure;
+use crate::form;
 use crate::paint;
 use crate::talk::say;
 
@@ -61,34 +62,9 @@ impl Status {
                 say("no plugs and no sockets");
                 String::new()
             }
-            Form::Table | Form::Wide => paint::on_stdout(&status_table(&board, shown, &|created| age(created, now))),
+            Form::Table | Form::Wide => {
+                paint::on_stdout(&status_table(&board, shown, &|created| form::age(created, now)))
+            }
         })
-    }
-}
-
-/// As kubectl has it, in the largest unit that fits twice.
-fn age(created: &str, now: Timestamp) -> String {
-    let Ok(created) = created.parse::<Timestamp>() else { return "-".to_string() };
-    let seconds = now.duration_since(created).as_secs().max(0);
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..7200 => format!("{}m", seconds / 60),
-        7200..172_800 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_those_of_kubectl() {
-        let now: Timestamp = "2026-01-10T00:00:00Z".parse().expect("it is a time");
-        assert_eq!(age("2026-01-09T23:59:00Z", now), "60s");
-        assert_eq!(age("2026-01-09T23:00:00Z", now), "60m");
-        assert_eq!(age("2026-01-09T00:00:00Z", now), "24h");
-        assert_eq!(age("2026-01-01T00:00:00Z", now), "9d");
-        assert_eq!(age("", now), "-");
     }
 }

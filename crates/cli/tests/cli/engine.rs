@@ -50,3 +50,21 @@ async fn the_example_is_deployed_from_git_and_follows_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn what_a_team_asks_the_service_for_is_deployed_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = switchboard(&["up", "--example", "deployments", "--listen", "127.0.0.1:0", "--data-dir"]);
+    command.arg(folder.path());
+    let serving = Serving::start(command);
+    let client = serving.client(CONTEXT).await;
+    let path = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/team/gitopsdeployments/guestbook";
+    let resources = eventually("Synced and Healthy", || async {
+        let status = get(&client, path).await?["status"].clone();
+        let done = status["sync"]["status"] == "Synced" && status["health"]["status"] == "Healthy";
+        done.then(|| status["resources"].clone())
+    })
+    .await;
+    assert_eq!(resources.as_array().unwrap().len(), 2, "{resources}");
+    assert!(get(&client, "/api/v1/namespaces/team/configmaps/pages").await.is_some());
+}

@@ -32,6 +32,17 @@ fn an_equal_object_is_not_made_again() {
 }
 
 #[test]
+fn of_a_long_prefix_the_name_keeps_what_fits() {
+    let prefix = "p".repeat(70);
+    assert_eq!(kept(&prefix).len(), 58);
+    let mut made = made(&[json!({})]);
+    let object = json!({"metadata": {"generateName": prefix}}).to_string().into_bytes();
+    made.0[0].2.json = object.into();
+    made.0[0].2.key.name = format!("{}xyz12", kept(&prefix)).into();
+    assert!(made_with(&made.0[0].2, &prefix));
+}
+
+#[test]
 fn of_objects_that_differ_in_values_alone_only_a_few_are_made() {
     let alike = [json!({"key": "a"}), json!({"key": "b"}), json!({"key": "c"})];
     assert_eq!(made(&alike[..2]).judge(&wanted(json!({"key": "z"}))), Verdict::Make);

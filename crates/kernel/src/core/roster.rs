@@ -41,9 +41,10 @@ impl Roster {
     fn takes(&self, object: &Object) -> bool {
         let wanted = self.selection.namespace.as_ref();
         let known = self.world.known_as(object);
-        known.is_some_and(|(namespace, _)| wanted.is_none_or(|wanted| *wanted == namespace))
-            && (self.selector.is_everything()
-                || self.labels(object).is_some_and(|own| self.selector.matches(Some(&own))))
+        known.is_some_and(|(namespace, name)| {
+            wanted.is_none_or(|wanted| *wanted == namespace) && self.selection.means_name(&name)
+        }) && (self.selector.is_everything()
+            || self.labels(object).is_some_and(|own| self.selector.matches(Some(&own))))
     }
 
     fn labels(&self, object: &Object) -> Option<switchboard_object::Map> {

@@ -124,7 +124,9 @@ impl TableIndex {
                 };
                 for label in std::iter::once(None).chain(labels.iter().map(pair)) {
                     let bucket = self.lists.get(&(namespace.clone(), label));
-                    found.extend(bucket.into_iter().flatten().filter(|(_, listing)| listing.selects(&labels)));
+                    let named = |selection: &Selection| selection.means_name(&change.key.name);
+                    let lists = bucket.into_iter().flatten().filter(|(selection, _)| named(selection));
+                    found.extend(lists.filter(|(_, listing)| listing.selects(&labels)));
                 }
             }
         }

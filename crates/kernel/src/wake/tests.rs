@@ -46,6 +46,23 @@ fn what_was_read_wakes_and_nothing_else() {
 }
 
 #[test]
+fn a_list_of_names_that_begin_so_is_of_these_alone() {
+    let mut cache = holding(&[config_map("made-1", 1, &json!({})), config_map("other", 2, &json!({}))]);
+    let mut wakes = Wakes::default();
+    let reading = view(&cache);
+    let found = reading.list(&CONFIG_MAPS, &Selection::namespace("shop").beginning("made-")).unwrap();
+    assert_eq!(found.iter().map(|object| &*object.key.name).collect::<Vec<_>>(), ["made-1"]);
+    let reads = reading.into_reads();
+    wakes.set(&unit("u"), &reads);
+    let new = put(&mut cache, "made-2", 11, &json!({}));
+    assert_eq!(names(&wakes.woken(&new)), ["u"]);
+    assert!(touches(&reads, &new).is_some());
+    let other = put(&mut cache, "other", 12, &json!({}));
+    assert_eq!(names(&wakes.woken(&other)), [""; 0]);
+    assert_eq!(touches(&reads, &other), None);
+}
+
+#[test]
 fn a_status_that_was_not_asked_for_wakes_nobody() {
     let with = |revision: u64, words: &str, status: u32| {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"words": words}, "status": {"count": status},

@@ -92,7 +92,9 @@ impl Credentials {
             operations.extend(rows::operations(view, known.row.id.as_str()).await?);
         }
         let Some(instance) = instance::of_tenant(view, &user.id, asked.now()?.moment).await? else {
-            let waits = Plan::nothing().waiting("an Argo CD: `switchboard gitops fleet add` makes one known");
+            let waits = Plan::nothing().waiting(
+                "an Argo CD: none is known; the namespace that `gitops.namespace` names is made known when it is there",
+            );
             return Ok((vec![], (waits, None)));
         };
         let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard_ledger::rows::*;
-use switchboard_service::limits;
 
 use crate::base::{Base, on_both};
 use crate::stage::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, Stage, create, plain, send, uid};
@@ -76,23 +75,23 @@ async fn a_change_of_the_deployment_reaches_the_application(base: Base) {
             (project["spec"]["sourceRepos"] == json!(["https://git.example/Shop/other"])).then_some(())
         })
         .await;
-    send(
-        &stage.engine,
-        "PATCH",
-        &format!("{ARGO}/namespaces/{ARGOCD}/applications/gitopsdepl-{web}"),
-        json!({"status": {"health": {"status": "Degraded", "message": "it fell over"}}}),
-    )
-    .await
-    .unwrap();
-    let told = stage
-        .until("the new health", async || {
-            stage.deployment("shop", "web").await.filter(|web| web["status"]["health"]["status"] == "Degraded")
-        })
-        .await;
-    assert_eq!(told["status"]["health"]["message"], "it fell over");
-    // Two units run one after the other, and nothing on the way waits for anything but their rests.
-    let rests = limits::limits();
-    assert!((rests.debounce + rests.cool_down) * 2 < Duration::from_secs(2));
+    // Within two seconds, of which one of three is enough: the machine may be busy with something else.
+    let mut took = vec![];
+    for said in ["it fell over", "it fell over again", "it lies there"] {
+        let from = Instant::now();
+        let health = json!({"status": {"health": {"status": "Degraded", "message": said}}});
+        let application = format!("{ARGO}/namespaces/{ARGOCD}/applications/gitopsdepl-{web}");
+        send(&stage.engine, "PATCH", &application, health).await.unwrap();
+        stage
+            .until("the new health", async || {
+                let told = stage.deployment("shop", "web").await?;
+                let health = &told["status"]["health"];
+                (health["status"] == "Degraded" && health["message"] == said).then_some(())
+            })
+            .await;
+        took.push(from.elapsed());
+    }
+    assert!(took.iter().any(|took| *took < Duration::from_secs(2)), "told after {took:?}");
 }
 
 async fn what_is_wrong_is_told_and_stays_told(base: Base) {
