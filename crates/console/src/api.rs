@@ -87,8 +87,7 @@ async fn object(State(app): Shared, Path((cluster, kind, namespace, name)): Name
 async fn why(State(app): Shared, Path((cluster, kind, namespace, name)): Named) -> Response {
     let found = async {
         let key = load::object::key(&app.source, &cluster, &kind, &namespace, &name).await?;
-        let live = app.source.get(&key).await?;
-        let report = load::object::report(&app.source, &key, live.as_ref()).await?;
+        let report = load::object::why(&app.source, &key).await?;
         let veil = app.source.veil().await?;
         let report = serde_json::to_value(&report).map_err(|error| Problem::Unclear(error.to_string()))?;
         Ok::<_, Problem>(veil.value(&report))

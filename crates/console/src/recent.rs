@@ -64,6 +64,8 @@ pub enum Came {
     Nothing,
     /// Some of its writes did not come to be.
     Refused,
+    /// Some of its writes wait for room or a newer view, and it decides again: nothing is wrong.
+    PutOff,
     /// It waits for a kind.
     Parked,
     /// It failed.
@@ -96,6 +98,7 @@ impl Brief {
                 (brief.outcome, brief.said) = (Came::Parked, format!("cannot read {} yet", kinds.join(", ")));
             }
             Outcome::Decided { writes, standing } => {
+                let mut wrong = false;
                 for write in writes {
                     match &write.result {
                         WriteResult::Written { .. } => {
@@ -104,6 +107,7 @@ impl Brief {
                         }
                         WriteResult::Unchanged | WriteResult::Pretended => {}
                         other => {
+                            wrong |= matches!(other, WriteResult::Refused { .. } | WriteResult::Failed { .. });
                             brief.undone += 1;
                             brief.said = format!("could not {}: {}", write.mutation, explain::result(other));
                         }
@@ -113,7 +117,8 @@ impl Brief {
                 brief.outcome = match (brief.undone, brief.written) {
                     (0, 0) => Came::Nothing,
                     (0, _) => Came::Wrote,
-                    _ => Came::Refused,
+                    _ if wrong => Came::Refused,
+                    _ => Came::PutOff,
                 };
                 if brief.said.is_empty() {
                     brief.said = standing_words(standing);
@@ -185,4 +190,56 @@ pub fn spans(briefs: &VecDeque<Brief>, now: Moment, span_ms: u64, count: usize) 
         }
     }
     spans
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_kernel::decision::{Cause, Write};
+    use switchboard_kernel::operator::{OperatorName, Unit, UnitId};
+    use switchboard_kernel::place::ClusterName;
+    use switchboard_kernel::plan::{Mutation, Standing};
+    use switchboard_kernel::resource::{Resource, TableKey};
+
+    use super::*;
+
+    const MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+
+    fn decided(results: &[WriteResult]) -> Brief {
+        let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(MAPS) };
+        let write = |result: &WriteResult| Write {
+            mutation: Mutation::apply(&MAPS, serde_json::json!({"metadata": {"namespace": "shop", "name": "web"}})),
+            object: ObjectKey { table: table.clone(), namespace: "shop".into(), name: "web".into() },
+            result: result.clone(),
+        };
+        Brief::of(&Decision {
+            id: DecisionId(1),
+            unit: UnitId { operator: OperatorName::new("web"), unit: Unit::object("shop", "web") },
+            causes: vec![Cause::Resync],
+            woken: Moment(0),
+            started: Moment(0),
+            decide_us: 0,
+            write_us: 0,
+            gets: vec![],
+            lists: vec![],
+            asked: vec![],
+            refused: vec![],
+            outcome: Outcome::Decided { writes: results.iter().map(write).collect(), standing: Standing::Ready },
+        })
+    }
+
+    #[test]
+    fn what_is_put_off_is_no_failure() {
+        let (held, refused) = (WriteResult::Held, WriteResult::Refused { reason: "no".into() });
+        let stale = WriteResult::Stale { message: "newer".into() };
+        for (results, outcome, failed) in [
+            (vec![WriteResult::Written { revision: 1 }], Came::Wrote, 0),
+            (vec![WriteResult::Written { revision: 1 }, held.clone()], Came::PutOff, 0),
+            (vec![stale, WriteResult::Skipped], Came::PutOff, 0),
+            (vec![held, refused], Came::Refused, 1),
+        ] {
+            let brief = decided(&results);
+            assert_eq!(brief.outcome, outcome, "{results:?}");
+            assert_eq!(spans(&VecDeque::from([brief]), Moment(0), 1000, 1), [(1, failed)], "{results:?}");
+        }
+    }
 }

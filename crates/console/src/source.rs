@@ -227,7 +227,8 @@ async fn ask(client: &kube::Client, path: &str, accept: &str) -> Result<Value, A
     match tokio::time::timeout(PATIENCE, client.request::<Value>(request)).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(Asked::Absent),
-        Ok(Err(error)) => Err(Asked::Failed(error.to_string())),
+        Ok(Err(kube::Error::Api(status))) => Err(Asked::Failed(status.to_string())),
+        Ok(Err(error)) => Err(Asked::Failed(format!("the API server cannot be reached: {error}"))),
         Err(_) => Err(Asked::Failed(format!("no answer within {PATIENCE:?}"))),
     }
 }

@@ -1,15 +1,18 @@
-//! Seeded faults: for each, `why` names the true cause within its first five lines.
+//! Seeded faults: for each, `why` and the console's page name the true cause within their first five lines.
 //!
 //! A seed is a file of `seeds/`. Its first document says what is hosted (`config`), which `files` lie beside it, what somebody does
 //! (`first` and `then`; `edits` of the example's integrations once `before` is told), what is asked (`ask`) and which words are the
 //! cause (`cause`). The documents below it are applied between `first` and `then`, the `late` last ones behind it, once what
-//! `wait` asks for is told. A new seed is a new file.
+//! `wait` asks for is told. `cluster` is where the console has the object, unless it is the default one. A new seed is a new file.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use kube::Client;
+use regex::Regex;
 use serde_json::Value;
 use switchboard_object::yaml;
 
@@ -49,7 +52,8 @@ impl Seed {
     }
 
     fn board(&self, data: &Path) -> Board {
-        Board::up_with(&self.text("config").replace("DATA", &data.display().to_string()), |folder| {
+        let config = self.text("config").replace("DATA", &data.display().to_string());
+        Board::up_with(&format!("{config}\nconsole: {{address: '127.0.0.1:0'}}\n"), |folder| {
             for (name, text) in self.facts["files"].as_object().into_iter().flatten() {
                 let file = folder.join(name);
                 fs::write(&file, text.as_str().unwrap()).unwrap();
@@ -109,15 +113,60 @@ impl Seed {
             named.then_some(())
         };
         let patience = std::time::Duration::from_secs(45);
+        let missing = |what: &str, text: &str| {
+            format!("== {}: `{cause}` is not within the first {LINES} lines of {what}\n{text}", self.name)
+        };
+        if tokio::time::timeout(patience, eventually(&self.name, look)).await.is_err() {
+            return Err(missing("what is said", &last.into_inner().unwrap()));
+        }
+        let page = self.page(&board, &ask);
+        let look = || async {
+            let text = read(&board, &page);
+            let named = text.lines().take(LINES).any(|line| line.contains(cause));
+            *last.lock().unwrap() = text;
+            named.then_some(())
+        };
         match tokio::time::timeout(patience, eventually(&self.name, look)).await {
             Ok(()) => Ok(()),
-            Err(_) => Err(format!(
-                "== {}: `{cause}` is not within the first {LINES} lines of\n{}",
-                self.name,
-                last.into_inner().unwrap()
-            )),
+            Err(_) => Err(missing(&page, &last.into_inner().unwrap())),
         }
     }
+
+    /// Where the console tells the same.
+    fn page(&self, board: &Board, ask: &[&str]) -> String {
+        if let ["why-not", operator] = ask {
+            return format!("/operators/{operator}");
+        }
+        let mut told = board.json(ask)["object"].as_str().unwrap().to_string();
+        // What nobody wrote is told as it was asked for.
+        if let Some((kind, name)) = told.split_once('/').filter(|(_, name)| !name.contains('/')) {
+            told = format!("{kind}s/default/{name}");
+        }
+        format!("/objects/{}/{told}", self.facts["cluster"].as_str().unwrap_or("default"))
+    }
+}
+
+/// What a page of the console says: of an object why it is so, of an operator its state; else what is wrong with the page.
+fn read(board: &Board, path: &str) -> String {
+    let said = board.said();
+    let address = said.lines().find_map(|line| line.strip_prefix("console at http://")).expect("it says where it is");
+    let address = address.trim_end_matches('/');
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    let main = page.split_once("<main").map_or(&*page, |(_, main)| main).split_once('>').map_or("", |(_, text)| text);
+    let part = main.split_once("<div class=\"why").and_then(|(_, why)| why.split_once('>')).map(|(_, why)| why);
+    let part = part.map_or(main, |why| why.split("</div>").next().unwrap_or_default());
+    let text =
+        Regex::new("<[^>]*>").unwrap().replace_all(part, "\u{1}").replace("\u{1}\u{1}", "\n").replace('\u{1}', "");
+    let text = text
+        .replace("&quot;", "\"")
+        .replace("&#39;", "'")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Server-side apply by somebody; tried until the kinds are served.
@@ -139,7 +188,7 @@ async fn apply(client: &Client, object: &Value) -> Option<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn why_names_the_true_cause_of_every_seeded_fault_in_its_first_five_lines() {
+async fn why_and_the_page_name_the_true_cause_of_every_seeded_fault_in_their_first_five_lines() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/seeds");
     let only = std::env::var("SEED").ok();
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

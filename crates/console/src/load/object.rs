@@ -40,8 +40,11 @@ pub struct ObjectPage {
     /// Changes with what is shown.
     #[serde(skip)]
     pub version: String,
-    /// Whether it is there.
+    /// Whether it is there; also false when nobody can say.
     pub there: bool,
+    /// Why its cluster does not say whether it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unread: Option<String>,
     /// Itself as YAML, masked.
     pub yaml: String,
     /// Who owns which fields.
@@ -115,7 +118,10 @@ pub async fn key(
 
 /// One object.
 pub async fn load(source: &Source, key: ObjectKey) -> Result<ObjectPage, Problem> {
-    let live = source.get(&key).await?;
+    let (live, unread) = match live(source, &key).await? {
+        Ok(live) => (live, None),
+        Err(why) => (None, Some(why)),
+    };
     let (state, briefs, veil) = (source.state().await?, source.briefs().await?, source.veil().await?);
     let history = briefs.iter().filter_map(|brief| {
         let wrote = brief.wrote.contains(&key);
@@ -132,19 +138,34 @@ pub async fn load(source: &Source, key: ObjectKey) -> Result<ObjectPage, Problem
         owners: live.as_ref().map(owners).unwrap_or_default(),
         history,
         relations: related,
-        why: veil.text(&why(source, &key, live.as_ref()).await?),
+        why: veil.text(&report(source, &key, told(&live, unread.is_none()).as_ref()).await?.to_string()),
         events: events(source, &key, &veil).await,
+        unread: unread.map(|why| veil.text(&why)),
         key,
     })
 }
 
-/// Why an object is as it is, in the words of the command line.
-pub async fn why(source: &Source, key: &ObjectKey, live: Option<&Value>) -> Result<String, Problem> {
-    Ok(report(source, key, live).await?.to_string())
+/// An object as it is now, if its cluster says so: what is known of it besides is told whatever that one says.
+async fn live(source: &Source, key: &ObjectKey) -> Result<Result<Option<Value>, String>, Problem> {
+    match source.get(key).await {
+        Ok(live) => Ok(Ok(live)),
+        Err(Problem::Cluster(why)) => Ok(Err(why)),
+        Err(other) => Err(other),
+    }
 }
 
-/// The same as data.
-pub async fn report(source: &Source, key: &ObjectKey, live: Option<&Value>) -> Result<explain::Why, Problem> {
+/// What is told of a live object: null when it is not there, nothing when nobody could say.
+fn told(live: &Option<Value>, known: bool) -> Option<Value> {
+    known.then(|| live.clone().unwrap_or(Value::Null))
+}
+
+/// Why an object is as it is, as data.
+pub async fn why(source: &Source, key: &ObjectKey) -> Result<explain::Why, Problem> {
+    let live = live(source, key).await?;
+    report(source, key, told(&live.clone().unwrap_or_default(), live.is_ok()).as_ref()).await
+}
+
+async fn report(source: &Source, key: &ObjectKey, live: Option<&Value>) -> Result<explain::Why, Problem> {
     let state = source.state().await?;
     let wanted = key.clone();
     let (mut entries, reach, last) = source
@@ -164,8 +185,7 @@ pub async fn report(source: &Source, key: &ObjectKey, live: Option<&Value>) -> R
             entries.push(Entry::Decision(Box::new(last)));
         }
     }
-    let live = live.cloned().unwrap_or(Value::Null);
-    Ok(explain::why(&Target::of(key), None, &entries, &reach, &state, Some(&live)))
+    Ok(explain::why(&Target::of(key), None, &entries, &reach, &state, live))
 }
 
 fn shown(live: &Value, veil: &Veil) -> String {

@@ -21,12 +21,12 @@ pub fn object(view: &ObjectPage) -> Markup {
                 h1 { (key.name) }
             }
             span.tag { (key.table.resource.kind) }
-            @if !view.there { span.tag.hot { "not there now" } }
+            @if view.unread.is_some() { span.tag.hot { "cannot be read now" } } @else if !view.there { span.tag.hot { "not there now" } }
         }
         (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } } }, &why(&view.why)))
         (panel("relations", "What it has to do with", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
         div.columns {
-            (panel("yaml", "YAML", &html! { span.faint.small { "secrets hidden" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else { p.empty { "It is not there now; what is known of it is its history." } } }))
+            (panel("yaml", "YAML", &html! { span.faint.small { "secrets hidden" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "It is not there now; what is known of it is its history." } } }))
             div.stack {
                 (panel("history", "History", &html! { span.faint.small { "decisions that wrote or read it" } }, &history(&view.history, view)))
                 (panel("owners", "Who owns which field", &html! {}, &owners(&view.owners)))

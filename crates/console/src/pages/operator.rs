@@ -21,8 +21,8 @@ pub fn operator(view: &OperatorPage, unit: Option<&str>, acts: &Markup) -> Marku
             }
             div id="standing" data-live { (word(row.state)) @if row.paused { " " span.tag.hot { "paused" } } }
         }
-        (acts)
         @if !row.reason.is_empty() { p.note id="reason" data-live { (row.reason) } }
+        (acts)
         dl.figures id="figures" data-live {
             div { dt { "Units" } dd { (row.units) } dd { small { (row.units_waiting) " not done" } } }
             div { dt { "Runs" } dd { (row.runs) } dd { small { (row.failures) " failed" } } }
@@ -105,6 +105,7 @@ fn came(brief: &Brief) -> Markup {
         Came::Wrote => ("word w-ready", count(brief.written, "write")),
         Came::Nothing => ("tag", "wrote nothing".to_string()),
         Came::Refused => ("word w-failing", format!("{} not made", count(brief.undone, "write"))),
+        Came::PutOff => ("word w-waiting", format!("{} put off", count(brief.undone, "write"))),
         Came::Parked => ("word w-waiting", "parked".to_string()),
         Came::Failed => ("word w-failing", "failed".to_string()),
     };

@@ -65,6 +65,7 @@ fn view_of_object() -> ObjectPage {
         now: Moment(2000),
         version: "v".into(),
         there: true,
+        unread: Some(HOSTILE.into()),
         yaml: format!("a: {HOSTILE}\n{HOSTILE}: b\n- {HOSTILE}\n"),
         owners: vec![Owner {
             manager: HOSTILE.into(),

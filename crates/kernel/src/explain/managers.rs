@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decision::{Decision, Write};
+use crate::decision::{Decision, Write, WriteResult};
 use crate::moment::Moment;
 use crate::plan::Act;
 use crate::state::State;
@@ -54,6 +54,8 @@ pub(super) struct Own {
     manager: String,
     /// When it was decided.
     at: Moment,
+    /// The revision it made.
+    revision: u64,
     /// Whether it took the object away.
     deleted: bool,
     /// Every name that operators here write under.
@@ -69,6 +71,10 @@ impl Own {
         Self {
             manager: under(decision, write),
             at: decision.started,
+            revision: match write.result {
+                WriteResult::Written { revision } => revision,
+                _ => 0,
+            },
             deleted: matches!(write.mutation.act, Act::Delete { .. }),
             names: wrote.chain(state.operators.iter().map(|operator| operator.name.clone())).collect(),
         }
@@ -86,13 +92,21 @@ pub(super) fn later(live: &Value, field: Option<&FieldPath>, own: &Own) -> Optio
     let after = match mine {
         // Who writes another value takes the field from its owner: to own it together is to agree.
         Some(_) if field.is_some() => false,
-        // Both times are the API server's.
+        // Both times are the API server's, in whole seconds; within one, the revision tells, unless a controller made it.
+        Some(mine) if newest.seconds() == mine.seconds() => {
+            let reported = |one: &Manager| one.subresource.is_some() && one.seconds() >= mine.seconds();
+            revision(live) > Some(own.revision) && !all.iter().any(reported)
+        }
         Some(mine) => newest.seconds() > mine.seconds(),
         None if own.deleted => newest.seconds().is_some_and(|time| time > decided),
         // What was written is owned until somebody takes it; times have whole seconds.
         None => newest.seconds().is_none_or(|time| time >= decided),
     };
     after.then(|| newest.clone())
+}
+
+fn revision(live: &Value) -> Option<u64> {
+    live.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok()
 }
 
 /// The managers of a live object, newest first; of one field when given.

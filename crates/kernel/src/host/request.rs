@@ -144,7 +144,7 @@ impl Handle {
         self.0.send(Request::Limits(global, operators)).await.map_err(|_| Stopped)
     }
 
-    /// An object as it is now, with nothing but its `managedFields`; `None` when it is not there, and the inner error, for
+    /// An object as it is now, with nothing but its `managedFields` and its revision; `None` when it is not there, and the inner error, for
     /// people, when its cluster did not say.
     ///
     /// # Errors
@@ -198,7 +198,9 @@ pub(super) async fn fields(client: Option<kube::Client>, key: &ObjectKey) -> Res
     match client.request::<Value>(request).await {
         // Only who wrote what: the object itself may hold secrets.
         Ok(object) => {
-            Ok(Some(serde_json::json!({"metadata": {"managedFields": object.pointer("/metadata/managedFields")}})))
+            let of = |field: &str| object["metadata"][field].clone();
+            let (fields, revision) = (of("managedFields"), of("resourceVersion"));
+            Ok(Some(serde_json::json!({"metadata": {"managedFields": fields, "resourceVersion": revision}})))
         }
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => Err(format!("could not read {key} of cluster {}: {error}", key.table.cluster)),
