@@ -1,23 +1,33 @@
 //! Collects the documentation, so that a new page of it is help without a further line.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
     let docs = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../docs");
     println!("cargo::rerun-if-changed={}", docs.display());
-    let mut names: Vec<String> = fs::read_dir(&docs)
-        .expect("the documentation is part of the checkout")
-        .filter_map(|entry| Some(entry.ok()?.file_name().into_string().ok()?.strip_suffix(".md")?.to_string()))
-        .collect();
-    names.sort();
+    let mut pages = BTreeMap::new();
+    collect(&docs, &mut pages);
     let mut code = String::from("/// Name and text of every page, by name.\nconst HELP: &[(&str, &str)] = &[\n");
-    for name in names {
-        let path = docs.join(format!("{name}.md"));
+    for (name, path) in pages {
         let _ = writeln!(code, "    ({name:?}, include_str!({:?})),", path.display());
     }
     code.push_str("];\n");
     let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("help.rs");
     fs::write(out, code).expect("cargo's folder can be written");
+}
+
+/// The pages of a folder and those below it. A link names a page by its file alone, so two of one name would hide each other.
+fn collect(folder: &Path, pages: &mut BTreeMap<String, PathBuf>) {
+    for entry in fs::read_dir(folder).expect("the documentation is part of the checkout").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, pages);
+        } else if let Some(name) = entry.file_name().to_str().and_then(|name| name.strip_suffix(".md")) {
+            let before = pages.insert(name.to_string(), path);
+            assert!(before.is_none(), "two pages of the documentation are called {name}.md: rename one");
+        }
+    }
 }

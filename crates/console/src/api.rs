@@ -1,6 +1,8 @@
 //! The console's data as JSON, below `/api/v1`.
 
 mod document;
+#[cfg(test)]
+mod reference;
 
 use std::sync::Arc;
 

@@ -113,7 +113,8 @@ pub fn area(service: Service) -> Area {
     Area { router: guard.protect(protected).merge(open), part: part() }
 }
 
-fn part() -> Part {
+/// What the API's document says of it.
+pub fn part() -> Part {
     let parts: [fn(Part) -> Part; 5] =
         [application::describe, environment::describe, operation::describe, instance::describe, webhook::describe];
     parts.iter().fold(Part::default(), |part, describe| describe(part))

@@ -7,14 +7,17 @@ use crate::problem::Problem;
 
 include!(concat!(env!("OUT_DIR"), "/help.rs"));
 
-/// All pages.
+/// The page that leads to all others.
+const CONTENTS: &str = "README";
+
+/// All pages, as the documentation itself has them.
 pub fn contents() -> Markup {
+    let text = HELP.iter().find(|(name, _)| *name == CONTENTS).map_or("", |(_, text)| text);
+    // Its title is that of this page.
+    let text = text.split_once('\n').map_or(text, |(_, rest)| rest);
     html! {
         div.head { div { h1 { "Help" } p.soft { "The documentation of this very version. " kbd { "?" } " shows the keys." } } }
-        section.panel { div.scroll { table {
-            thead { tr { th scope="col" { "Page" } th scope="col" { "About" } } }
-            tbody { @for (name, text) in HELP { tr { td { a href={ "/help/" (name) } { strong { (title(text)) } } } td.reason { (about(text)) } } } }
-        } } }
+        article.panel { div.prose { (PreEscaped(rendered(text))) } }
     }
 }
 
@@ -31,18 +34,6 @@ pub fn page(name: &str) -> Result<(String, Markup), Problem> {
 
 fn title(text: &str) -> &str {
     text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Untitled")
-}
-
-/// The first sentence or two behind the title.
-fn about(text: &str) -> String {
-    let lines =
-        text.lines().skip_while(|line| !line.starts_with("# ")).skip(1).skip_while(|line| line.trim().is_empty());
-    let paragraph: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
-    let text = paragraph.join(" ").replace('`', "");
-    match text.char_indices().nth(160) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text,
-    }
 }
 
 /// Our own documents, so their HTML could be trusted; it is shown as text all the same, and links lead within the console.
@@ -77,5 +68,19 @@ fn led(kind: LinkType, to: CowStr<'_>) -> CowStr<'_> {
     match name.strip_suffix(".md").filter(|name| HELP.iter().any(|(known, _)| known == name)) {
         Some(name) => format!("/help/{name}{part}").into(),
         None => "/help".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_reached_from_the_contents() {
+        let contents = contents().into_string();
+        for (name, _) in HELP.iter().filter(|(name, _)| *name != CONTENTS) {
+            assert!(contents.contains(&format!("href=\"/help/{name}\"")), "docs/README.md does not name {name}.md");
+        }
+        assert!(page("the-one-idea").is_ok(), "pages of folders are there as well");
     }
 }
