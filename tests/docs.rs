@@ -218,6 +218,10 @@ impl Reader {
             ("make", _) => {}
             ("switchboard", Some("up" | "serve")) => self.start(&format!("{line} --listen 127.0.0.1:0")),
             ("switchboard", Some("run" | "individual")) => self.host(line),
+            ("switchboard", Some("gitops")) if matches!(words.get(2), Some(&("backend" | "agent"))) => {
+                // They need kinds that only kubectl puts there.
+                if cfg!(feature = "real") { self.host(line) } else { self.ask(&format!("{line} --help")) }
+            }
             ("switchboard", _) if asking => self.ask(line),
             _ if plugin && cfg!(feature = "real") => self.ask(line),
             (client, _) if CLIENTS.contains(&client) => {
