@@ -2,18 +2,22 @@
 
 mod agent;
 mod backend;
+mod backup;
 mod create;
 mod credential;
 mod database;
 mod delete;
 pub mod engine;
 mod env;
+mod fleet;
 mod get;
 pub mod hosting;
+mod metrics;
 mod migrate;
 mod network;
 mod repo;
 mod report;
+mod restore;
 mod role;
 mod state;
 mod sync;
@@ -63,6 +67,14 @@ enum Command {
     Backend(Box<backend::Backend>),
     /// Looks after Argo CD's objects, until a signal.
     Agent(Box<agent::Agent>),
+    /// Argo CD instances, and which of them serves whom.
+    Fleet(Box<fleet::FleetCommand>),
+    /// Prints what both roles serve at /metrics: counts of deployments, Operations, instances and moves.
+    Metrics(Box<metrics::Metrics>),
+    /// Writes every row of the database into a file, as one state.
+    Backup(Box<backup::Backup>),
+    /// Puts the rows of a backup in place of those there are. Stop backends and agents first.
+    Restore(Box<restore::Restore>),
 }
 
 impl Gitops {
@@ -82,8 +94,17 @@ impl Gitops {
             }
             Command::Backend(backend) => backend.run().await,
             Command::Agent(agent) => agent.run().await,
+            Command::Fleet(fleet) => fleet.run().await,
+            Command::Metrics(metrics) => metrics.run().await,
+            Command::Backup(backup) => backup.run().await,
+            Command::Restore(restore) => restore.run().await,
         }
     }
+}
+
+/// Whether each tenant has a project of its own: unless the original's variable says otherwise.
+fn isolated() -> bool {
+    std::env::var("ENABLE_APPPROJECT_ISOLATION").map_or(true, |said| said != "false")
 }
 
 /// What helps with a database that does not do what it should.

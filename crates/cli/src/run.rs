@@ -10,7 +10,7 @@ use switchboard_kernel::config::{ClusterConfig, Config};
 use switchboard_kernel::host::{Handle, Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::Limits;
-use switchboard_kernel::listener::{Listening, listen};
+use switchboard_kernel::listener::{Listening, listen_with};
 use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::place::ClusterName;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -116,7 +116,7 @@ impl Running {
         let console = if config.console.off { None } else { Some(Console::bind((&config.console).into()).await?) };
         let reviews = settings.clusters.get(&config.topology.configuration).cloned();
         let (host, handle) = Host::new(settings, operators);
-        let listening = listen(&handle, config.listen, Some(dir)).await?;
+        let listening = listen_with(&handle, config.listen, Some(dir), service.as_ref().map(Service::metrics)).await?;
         if let Some(address) = listening.address() {
             say(format_args!("metrics at http://{address}/metrics"));
         }

@@ -9,6 +9,8 @@ mod command;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -68,11 +70,27 @@ impl Drop for Listening {
 /// # Errors
 /// When either cannot be had.
 pub async fn listen(handle: &Handle, port: Option<SocketAddr>, dir: Option<&Path>) -> Result<Listening, ListenError> {
+    listen_with(handle, port, dir, None).await
+}
+
+/// What somebody else in this process adds to `/metrics`, asked for each time.
+pub type More = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
+
+/// The same, with more on its page for Prometheus.
+///
+/// # Errors
+/// When either cannot be had.
+pub async fn listen_with(
+    handle: &Handle,
+    port: Option<SocketAddr>,
+    dir: Option<&Path>,
+    more: Option<More>,
+) -> Result<Listening, ListenError> {
     let mut listening = Listening { tasks: Vec::new(), socket: None, address: None };
     if let Some(address) = port {
         let listener = TcpListener::bind(address).await.map_err(|e| ListenError::Port(address, e))?;
         listening.address = listener.local_addr().ok();
-        listening.tasks.push(tokio::spawn(serve_port(listener, handle.clone())));
+        listening.tasks.push(tokio::spawn(serve_port(listener, handle.clone(), more)));
     }
     if let Some(dir) = dir {
         let path = dir.join(SOCKET);
@@ -85,10 +103,10 @@ pub async fn listen(handle: &Handle, port: Option<SocketAddr>, dir: Option<&Path
     Ok(listening)
 }
 
-async fn serve_port(listener: TcpListener, handle: Handle) {
+async fn serve_port(listener: TcpListener, handle: Handle, more: Option<More>) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), false));
+            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), more.clone(), false));
         }
     }
 }
@@ -96,29 +114,34 @@ async fn serve_port(listener: TcpListener, handle: Handle) {
 async fn serve_socket(listener: UnixListener, handle: Handle) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), true));
+            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), None, true));
         }
     }
 }
 
-async fn serve<I>(io: I, handle: Handle, trusted: bool)
+async fn serve<I>(io: I, handle: Handle, more: Option<More>, trusted: bool)
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
-        let handle = handle.clone();
-        async move { Ok::<_, Infallible>(answer(request, &handle, trusted).await) }
+        let (handle, more) = (handle.clone(), more.clone());
+        async move { Ok::<_, Infallible>(answer(request, &handle, more.as_ref(), trusted).await) }
     });
     // A connection that breaks is its client's matter.
     let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(io, service).await;
 }
 
-async fn answer(request: Request<Incoming>, handle: &Handle, trusted: bool) -> Response<Full<Bytes>> {
+async fn answer(
+    request: Request<Incoming>,
+    handle: &Handle,
+    more: Option<&More>,
+    trusted: bool,
+) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_string();
     let found = match (request.method(), path.as_str()) {
         (&Method::GET, "/healthz") => handle.state().await.map(|_| text(StatusCode::OK, "ok\n".to_string())),
         (&Method::GET, "/readyz") => handle.state().await.map(|state| readiness(&state)),
-        (&Method::GET, "/metrics") => page(handle).await,
+        (&Method::GET, "/metrics") => page(handle, more).await,
         (&Method::GET, "/api/v1/state") if trusted => handle.state().await.map(|state| json_of(&state)),
         (&Method::POST, path) if trusted && path.starts_with("/api/v1/") => {
             return command::command(path, request, handle).await;
@@ -146,9 +169,13 @@ fn readiness(state: &State) -> Response<Full<Bytes>> {
     }
 }
 
-async fn page(handle: &Handle) -> Result<Response<Full<Bytes>>, crate::host::Stopped> {
+async fn page(handle: &Handle, more: Option<&More>) -> Result<Response<Full<Bytes>>, crate::host::Stopped> {
     let (state, counts) = (handle.state().await?, handle.counts().await?);
-    Ok(text(StatusCode::OK, metrics::text(&state, counts.recorded, counts.dropped)))
+    let mut page = metrics::text(&state, counts.recorded, counts.dropped);
+    if let Some(more) = more {
+        page.push_str(&more().await);
+    }
+    Ok(text(StatusCode::OK, page))
 }
 
 fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {

@@ -4,7 +4,7 @@ mod chance;
 mod line;
 mod pick;
 mod unit;
-pub(crate) mod window;
+mod window;
 
 #[cfg(test)]
 mod tests;

@@ -43,10 +43,8 @@ pub(crate) struct Spec {
 pub(crate) enum Go {
     /// The namespaces know their users now.
     Mapped,
-    /// What is to run: the sandbox is made for it.
-    Make(Box<Spec>),
-    /// Its input is there: it may start.
-    Start,
+    /// What to run.
+    Run(Box<Spec>),
 }
 
 /// What the launcher says.
@@ -54,7 +52,7 @@ pub(crate) enum Go {
 pub(crate) enum Told {
     /// It is in namespaces of its own. The host, when it is root, gives them users.
     Unshared,
-    /// All but the program stands. With it come the output folder and, if asked for, the proxy's listener.
+    /// The program is about to start. With it come the output folder and, if asked for, the proxy's listener.
     Ready,
     /// The program ended.
     Ended { end: End, usage: Usage },

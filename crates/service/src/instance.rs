@@ -1,9 +1,11 @@
 //! Which Argo CD deploys what: the rows that the fleet's decisions are made on.
 
+use std::collections::BTreeSet;
+
 use switchboard_gitops::fleet::setup::{self, Limits, Registration};
 use switchboard_gitops::fleet::{self, Candidate, NoRoom, Unit};
 use switchboard_gitops::flow::tenant::Namespace;
-use switchboard_ledger::ids::{KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
+use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::fleet::{Member, Placement};
 use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
 use switchboard_ledger::{Change, Filter, Key, LedgerError, Moment, View};
@@ -69,8 +71,17 @@ pub async fn of_tenant(view: &mut View, user: &UserId, now: Moment) -> Result<Op
     }
 }
 
+/// Every Argo CD that has a unit of a tenant.
+///
+/// # Errors
+/// As reading.
+pub async fn of_units(view: &mut View, user: &UserId) -> Result<BTreeSet<EngineInstanceId>, LedgerError> {
+    let placements: Vec<Placement> = view.list(&Filter::all().is("placement_user_id", user)).await?;
+    Ok(placements.into_iter().map(|placement| placement.instance).collect())
+}
+
 /// All of the fleet, with what each has.
-async fn candidates(view: &mut View) -> Result<Vec<Candidate>, LedgerError> {
+pub(crate) async fn candidates(view: &mut View) -> Result<Vec<Candidate>, LedgerError> {
     let members: Vec<Member> = view.list(&Filter::all()).await?;
     let mut all = Vec::new();
     for instance in view.list::<EngineInstance>(&Filter::all()).await? {

@@ -17,12 +17,15 @@
 pub mod agent;
 pub mod asked;
 pub mod backend;
+pub mod backup;
 pub mod desk;
 pub mod doorbell;
 pub mod error;
+pub mod fleet;
 pub mod ids;
 pub mod instance;
 pub mod limits;
+pub mod metrics;
 pub mod network;
 pub mod resources;
 pub mod rows;

@@ -69,14 +69,24 @@ impl Store {
             if changes.is_empty() {
                 return Ok(outcome);
             }
-            self.ask(When::Before)?;
-            match self.ledger.commit(&changes).await {
-                Ok(()) => return self.ask(When::After).map(|()| outcome),
-                Err(error) if error.is_conflict() => {}
-                Err(error) => return Err(error.into()),
+            if self.commit(&changes).await? {
+                return Ok(outcome);
             }
         }
         Err(ServiceError::Contended { attempts: MAX_ATTEMPTS })
+    }
+
+    /// Makes changes that were decided on what was read before. False if any of it has changed since: look again.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn commit(&self, changes: &[Change]) -> Result<bool, ServiceError> {
+        self.ask(When::Before)?;
+        match self.ledger.commit(changes).await {
+            Ok(()) => self.ask(When::After).map(|()| true),
+            Err(error) if error.is_conflict() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn ask(&self, when: When) -> Result<(), ServiceError> {

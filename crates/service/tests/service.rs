@@ -6,14 +6,25 @@
 mod argo;
 #[path = "service/base.rs"]
 mod base;
+#[path = "service/defects.rs"]
+mod defects;
 #[path = "service/deployments.rs"]
 mod deployments;
 #[path = "service/environments.rs"]
 mod environments;
+#[cfg(feature = "real")]
+#[path = "service/faults.rs"]
+mod faults;
+#[path = "service/fleet.rs"]
+mod fleet;
 #[path = "service/kills.rs"]
 mod kills;
 #[path = "service/network.rs"]
 mod network;
+#[path = "service/restore.rs"]
+mod restore;
+#[path = "service/several.rs"]
+mod several;
 #[path = "service/stage.rs"]
 mod stage;
 #[path = "service/sync_runs.rs"]

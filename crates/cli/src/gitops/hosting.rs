@@ -10,12 +10,14 @@ use jiff::Timestamp;
 use switchboard_kernel::config::{Config, GitopsConfig};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::limits::Limits;
+use switchboard_kernel::listener::More;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::Place;
-use switchboard_ledger::{Ledger, Moment};
+use switchboard_ledger::{Ledger, Moment, Secret};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{Area, Guard, gitops as rest};
-use switchboard_service::{Agent, Backend, Store, backend, limits, setup};
+use switchboard_service::fleet::{Engine, Fleet};
+use switchboard_service::{Agent, Backend, Store, backend, limits, metrics, setup};
 use tokio::task::JoinHandle;
 
 use super::database::{self, Database};
@@ -33,10 +35,21 @@ const KEYS: &str = "gitops.keys";
 pub struct Service {
     backend: Option<Backend>,
     agent: Option<Agent>,
+    fleet: Option<Fleet>,
     ledger: Ledger,
     tenants: kube::Client,
     engine: kube::Client,
     names: Vec<&'static str>,
+    hook_secret: Option<Secret>,
+}
+
+/// The secret of events cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("could not read the secret of webhook events from `{}`", path.display())]
+struct Unread {
+    path: std::path::PathBuf,
+    #[source]
+    source: std::io::Error,
 }
 
 impl Service {
@@ -76,11 +89,14 @@ impl Service {
             ..backend::Settings::default()
         };
         let backend = section.backend.then(|| Backend::new(store.clone(), settings));
-        let agent = section.agent.then(|| Agent::new(store, section.isolation));
+        let agent = section.agent.then(|| Agent::new(store.clone(), section.isolation));
         let names = [("gitops backend", section.backend), ("gitops agent", section.agent)];
         let names = names.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
+        // Whoever looks after Argo CD's objects carries units between instances, too.
+        let fleet = agent.is_some().then(|| Fleet::new(store, engine.clone(), section.isolation));
         let (tenants, engine) = (tenants.clone(), engine.clone());
-        Ok(Service { backend, agent, ledger, tenants, engine, names })
+        let hook_secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose()?;
+        Ok(Service { backend, agent, fleet, ledger, tenants, engine, names, hook_secret })
     }
 
     /// Their names, for people.
@@ -99,12 +115,32 @@ impl Service {
     pub fn rest(&self) -> Option<Area> {
         let guard = Guard::new(self.tenants.clone(), Rate::default());
         let service = rest::Service::new(guard, self.tenants.clone(), self.ledger.clone()).engines(self.engine.clone());
+        let service = service.hook_secret(self.hook_secret.clone());
         self.backend.is_some().then(|| rest::area(service))
+    }
+
+    /// What Prometheus reads of the service: the backend counts rows, an agent Argo CD's objects as well.
+    pub fn metrics(&self) -> More {
+        let engine = self.agent.is_some().then(|| Engine::new(self.engine.clone()));
+        let ledger = self.ledger.clone();
+        Arc::new(move || {
+            let (ledger, engine) = (ledger.clone(), engine.clone());
+            Box::pin(async move {
+                match metrics::count(&ledger, engine.as_ref()).await {
+                    Ok(counts) => metrics::text(&counts),
+                    Err(error) => {
+                        say(failure::tell(&error));
+                        String::new()
+                    }
+                }
+            })
+        })
     }
 
     /// Follows the database, and answers what units ask of clusters and git servers, until the kernel stops.
     pub fn follow(self, handle: &Handle, dir: &Path) -> Vec<JoinHandle<()>> {
-        let Some(backend) = self.backend else { return Vec::new() };
+        let mut tasks: Vec<JoinHandle<()>> = self.fleet.into_iter().map(|fleet| tokio::spawn(fleet.carry())).collect();
+        let Some(backend) = self.backend else { return tasks };
         let network = Arc::new(Outside::new(dir));
         let (answering, asked) = (backend.clone(), handle.clone());
         let answering = tokio::spawn(async move { answering.answer(network, asked).await });
@@ -116,8 +152,15 @@ impl Service {
             }
             self.ledger.close().await;
         });
-        vec![answering, following]
+        tasks.extend([answering, following]);
+        tasks
     }
+}
+
+/// A secret in a file: its first line.
+fn hook_secret(path: &Path) -> Result<Secret, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|source| Unread { path: path.to_path_buf(), source })?;
+    Ok(Secret::from(text.lines().next().unwrap_or_default()))
 }
 
 /// How soon is listened again to a database that was not there.

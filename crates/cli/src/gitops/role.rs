@@ -58,6 +58,9 @@ pub struct Tenants {
     /// Other backends keep their tenants in the same database
     #[arg(long)]
     shared_database: bool,
+    /// The secret that events of git servers for all tenants are signed with [default: such events are not believed]
+    #[arg(long, value_name = "FILE")]
+    webhook_secret_file: Option<PathBuf>,
 }
 
 impl Role {
@@ -102,6 +105,7 @@ impl Role {
                 namespace: self.argocd_namespace,
                 isolation: !self.no_isolation,
                 shared_database: tenants.shared_database,
+                webhook_secret_file: tenants.webhook_secret_file,
             }),
             ..Config::default()
         }

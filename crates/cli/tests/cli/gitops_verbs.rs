@@ -23,14 +23,14 @@ use crate::process::{said, switchboard};
 const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop";
 
 /// A cluster of this process, with the service's kinds and a namespace `shop`.
-struct Ground {
+pub struct Ground {
     cluster: Cluster,
     _listener: Listener,
     folder: tempfile::TempDir,
 }
 
 impl Ground {
-    async fn bare() -> Ground {
+    pub async fn bare() -> Ground {
         let port = Port::take(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await.unwrap();
         let (address, ambient) = (port.address(), Ambient::system());
         let certificates = Certificates::ephemeral(&[address.ip()], ambient.now()).unwrap();
@@ -62,7 +62,12 @@ impl Ground {
         ground
     }
 
-    fn kubeconfig(&self) -> PathBuf {
+    /// Where its files are.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
     }
 
@@ -71,7 +76,7 @@ impl Ground {
         self.cluster.client().request(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap()
     }
 
-    async fn get(&self, path: &str) -> Option<Value> {
+    pub async fn get(&self, path: &str) -> Option<Value> {
         self.cluster.client().request(Request::get(path).body(Vec::new()).unwrap()).await.ok()
     }
 

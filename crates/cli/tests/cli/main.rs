@@ -7,6 +7,7 @@ mod cases;
 mod control;
 mod engine;
 mod faults;
+mod fleet;
 mod gather;
 mod gitops;
 mod gitops_verbs;
@@ -16,9 +17,6 @@ mod kernel;
 mod plugs;
 mod probe;
 mod process;
-#[allow(dead_code, reason = "the suite it belongs to uses all of it")]
-#[path = "../../../integrations/tests/original/server.rs"]
-mod qontract_server;
 mod rogues;
 mod seeded;
 mod serve;

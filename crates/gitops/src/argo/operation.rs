@@ -65,23 +65,24 @@ pub fn progress(id: &SyncOperationId, application: &Value) -> Progress {
 
 /// The patch that stops the sync of this id; none if it is not under way, or is stopping.
 pub fn terminate(id: &SyncOperationId, application: &Value) -> Option<Value> {
-    let state = &application["status"]["operationState"];
-    if !is_of(id, &application["operation"]) {
-        return None;
-    }
-    let version = &application["metadata"]["resourceVersion"];
-    match state["phase"].as_str() {
-        Some("Terminating") => None,
-        Some(_) => Some(json!({
-            "metadata": { "resourceVersion": version },
-            "status": { "operationState": { "phase": "Terminating" } },
-        })),
-        // Argo CD has not begun: then it need not.
-        None => Some(json!({ "metadata": { "resourceVersion": version }, "operation": null })),
-    }
+    if is_of(id, &application["operation"]) { stop(application) } else { None }
 }
 
 fn is_of(id: &SyncOperationId, operation: &Value) -> bool {
     let entries = operation["info"].as_array().into_iter().flatten();
     entries.into_iter().any(|entry| entry["name"] == ENTRY && entry["value"] == id.as_str())
+}
+
+/// Ends whatever Argo CD is at, whoever asked for it; none if it is at nothing, or is ending it.
+pub fn stop(live: &Value) -> Option<Value> {
+    live["operation"].as_object()?;
+    let version = json!({ "resourceVersion": live["metadata"]["resourceVersion"] });
+    match live["status"]["operationState"]["phase"].as_str() {
+        Some("Terminating") => None,
+        Some("Running") => {
+            Some(json!({ "metadata": version, "status": { "operationState": { "phase": "Terminating" } } }))
+        }
+        // It has not begun.
+        _ => Some(json!({ "metadata": version, "operation": null })),
+    }
 }

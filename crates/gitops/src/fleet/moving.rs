@@ -33,7 +33,7 @@ use switchboard_ledger::{Change, Moment};
 
 use crate::flow::Target;
 
-pub use asleep::{is_held, is_held_by};
+pub use asleep::{awake, forget, is_held, is_held_by};
 
 /// How long Operations that have begun may take until the move gives up.
 pub const FREEZE_MS: i64 = 12 * 60 * 1000;
@@ -80,6 +80,8 @@ pub struct Scene<'a> {
     pub has: &'a [Value],
     /// What is at the source and has no other use.
     pub leftovers: &'a [Value],
+    /// What was prepared at the target and has no other use.
+    pub prepared: &'a [Value],
 }
 
 /// What is to be done now.

@@ -40,6 +40,8 @@ pub struct Around<'a> {
     pub project: Option<&'a Value>,
     /// The tenant's project as it is.
     pub live_project: Option<&'a Value>,
+    /// Secrets of the tenant's repositories as they should be, each with the one there is.
+    pub repositories: &'a [(Value, Option<Value>)],
     /// The target's Secret as it should be; none if there is none to be.
     pub secret: Option<&'a Value>,
     /// The target's Secret as it is.
@@ -48,7 +50,7 @@ pub struct Around<'a> {
 
 /// An Application is as its row says.
 ///
-/// The project comes first, then the Secret, then the Application: each needs the one before. The original changes the Application
+/// The project comes first, then Secrets, then the Application: each needs the one before. The original changes the Application
 /// before the Secret it points to.
 pub fn keep(row: &Application, namespace: &str, live: Option<&Value>, around: &Around<'_>) -> Step {
     let wanted = match application::object(row, namespace) {
@@ -58,6 +60,8 @@ pub fn keep(row: &Application, namespace: &str, live: Option<&Value>, around: &A
     };
     let mut writes = Vec::new();
     writes.extend(around.project.and_then(|wanted| agree(wanted, around.live_project, project::same)));
+    let repositories = around.repositories.iter();
+    writes.extend(repositories.filter_map(|(wanted, live)| agree(wanted, live.as_ref(), repository_secret::same)));
     if !application::is_in_cluster(&wanted["spec"]) {
         writes.extend(around.secret.and_then(|wanted| agree(wanted, around.live_secret, repository_secret::same)));
     }
@@ -130,6 +134,25 @@ pub fn remove(live: &[Value], around: &Around<'_>, was_cut: bool, now: Moment) -
     }
 }
 
+/// An Application whose row is another Argo CD's by now goes, and what it deployed stays: it is the other one's.
+pub fn let_go(live: &[Value]) -> Step {
+    let release = |object: &Value| {
+        let name = target(object, application::KIND);
+        let has_finalizers = object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
+        match (has_finalizers, object["metadata"]["deletionTimestamp"].is_string()) {
+            (true, _) => Some(Write::Merge(name, json!({ "metadata": { "finalizers": [] } }))),
+            (false, false) => Some(Write::Delete(name)),
+            (false, true) => None,
+        }
+    };
+    let writes: Vec<Write> = live.iter().filter_map(release).collect();
+    match (writes.is_empty(), live.is_empty()) {
+        (false, _) => Step::Write(writes),
+        (true, false) => Step::Wait(LOOK_AGAIN_MS),
+        (true, true) => Step::Done(Ok(())),
+    }
+}
+
 /// What is said of a removal that took too long.
 pub const CUT: &str =
     "deletion took longer than 5 minutes: the Application was removed, resources it deployed may be left";
@@ -141,8 +164,13 @@ pub fn is_cut(object: &Value, now: Moment) -> bool {
 
 fn removal(object: &Value, now: Moment) -> Result<Option<Write>, String> {
     let name = target(object, application::KIND);
+    let deleted_for_ms = deleted_for_ms(object, now);
+    // Argo CD deletes nothing before a sync has ended, and one that fails may be tried again for ever. None begins any more.
+    if let (Some(_), Some(patch)) = (deleted_for_ms, operation::stop(object)) {
+        return Ok(Some(Write::Merge(name, patch)));
+    }
     let finalizers = object["metadata"]["finalizers"].as_array().filter(|all| !all.is_empty());
-    Ok(match (deleted_for_ms(object, now), finalizers) {
+    Ok(match (deleted_for_ms, finalizers) {
         (None, Some(all)) if all.iter().any(|finalizer| finalizer == FINALIZER) => Some(Write::Delete(name)),
         (None, all) => {
             let mut all = all.cloned().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! A repository credential: from a tenant's Secret to one that Argo CD uses.
 
+use std::collections::BTreeSet;
+
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 use switchboard_ledger::ids::{
@@ -31,6 +33,8 @@ pub struct Input<'a> {
     pub known: &'a [Known],
     /// The Argo CD that is to use it, if it is new.
     pub instance: &'a EngineInstance,
+    /// Every Argo CD that has a unit of the tenant: each is to use it.
+    pub used_by: &'a BTreeSet<EngineInstanceId>,
     /// Operations about its row.
     pub operations: &'a [Operation],
     /// What came of a question, if one was asked.
@@ -204,7 +208,8 @@ fn store(
     ask(input, &row.instance, &row.id, id, decision);
 }
 
-/// Always to the Argo CD that the row names; the original sends an update to the tenant's namespace, where nobody listens.
+/// Always to the Argo CD that the row names, and to all others that the tenant uses; the original sends an update to the tenant's
+/// namespace, where nobody listens.
 fn ask(
     input: &Input<'_>,
     instance: &EngineInstanceId,
@@ -212,13 +217,16 @@ fn ask(
     id: &mut impl FnMut() -> String,
     decision: &mut Decision,
 ) {
-    let wish = Wish {
-        instance,
-        resource: OperationResource::RepositoryCredentials,
-        resource_id: row.as_str(),
-        owner: &input.user.id,
-    };
-    decision.changes.extend(operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment));
+    let all: BTreeSet<&EngineInstanceId> = input.used_by.iter().chain([instance]).collect();
+    for instance in all {
+        let wish = Wish {
+            instance,
+            resource: OperationResource::RepositoryCredentials,
+            resource_id: row.as_str(),
+            owner: &input.user.id,
+        };
+        decision.changes.extend(operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment));
+    }
 }
 
 fn tell(live: &RepositoryCredential, outcome: &Outcome, now: Now<'_>, decision: &mut Decision) {

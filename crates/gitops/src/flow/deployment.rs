@@ -40,7 +40,7 @@ pub struct Input<'a> {
     pub known: &'a [Known],
     /// Where it should go.
     pub environment: Environment<'a>,
-    /// The Argo CD that is to deploy it, if it is new.
+    /// The Argo CD that is to deploy it, if it is new or goes elsewhere from now on.
     pub instance: &'a EngineInstance,
     /// Operations about its Applications, and the one of its removal.
     pub operations: &'a [Operation],
@@ -187,14 +187,22 @@ fn keep(
             return tell_error(live, said, input.now, decision);
         }
     };
-    let instance = known.and_then(|known| known.application.as_ref()).map_or(&input.instance.id, |row| &row.instance);
+    let standing = known.and_then(|known| known.application.as_ref());
+    // Another environment may be on another Argo CD, and a unit is never split.
+    let stays = standing.filter(|row| row.environment.as_ref() == Some(environment));
+    let instance = stays.map_or(&input.instance.id, |row| &row.instance);
     let changed_repositories = !repositories.is_empty();
     decision.changes.extend(repositories);
     let spec_field = text(input, live, &destination);
-    let application = match known.and_then(|known| known.application.as_ref()) {
+    let application = match standing {
         None => Some(insert(input, live, environment, spec_field, id, decision)),
         Some(row) => {
-            let wanted = Application { spec_field, environment: Some(environment.clone()), ..row.clone() };
+            let wanted = Application {
+                spec_field,
+                instance: instance.clone(),
+                environment: Some(environment.clone()),
+                ..row.clone()
+            };
             let changed = wanted != *row;
             if changed {
                 decision.changes.push(Change::update(row, &wanted));
@@ -205,13 +213,17 @@ fn keep(
     // Nothing is asked of the database for a deployment that stands still.
     if let Some(application) = application {
         decision.changes.push(tenant::access(&input.user.id, environment, instance, input.now.moment));
-        let wish = Wish {
-            instance,
-            resource: OperationResource::Application,
-            resource_id: application.as_str(),
-            owner: &input.user.id,
-        };
-        decision.changes.extend(operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment));
+        let left = standing.map(|row| &row.instance).filter(|left| *left != instance);
+        for instance in left.into_iter().chain([instance]) {
+            let wish = Wish {
+                instance,
+                resource: OperationResource::Application,
+                resource_id: application.as_str(),
+                owner: &input.user.id,
+            };
+            let asked = operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment);
+            decision.changes.extend(asked);
+        }
     }
     tell(input, live, known, decision);
 }

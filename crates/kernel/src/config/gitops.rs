@@ -28,6 +28,8 @@ pub struct GitopsConfig {
     pub isolation: bool,
     /// Whether other backends keep their tenants in the same database.
     pub shared_database: bool,
+    /// A file with the secret that events of git servers for all tenants are signed with; none are believed when absent.
+    pub webhook_secret_file: Option<PathBuf>,
 }
 
 impl Default for GitopsConfig {
@@ -41,6 +43,7 @@ impl Default for GitopsConfig {
             namespace: GITOPS_NAMESPACE.to_string(),
             isolation: true,
             shared_database: false,
+            webhook_secret_file: None,
         }
     }
 }
@@ -55,6 +58,7 @@ pub(super) fn gitops(mut section: Section<'_>, folder: Option<&Path>, findings: 
     section.set("namespace", &mut config.namespace, findings, value::text);
     section.set("isolation", &mut config.isolation, findings, value::truth);
     section.set("sharedDatabase", &mut config.shared_database, findings, value::truth);
+    config.webhook_secret_file = section.take("webhookSecretFile", findings, |v| value::path(v, folder));
     section.close(findings);
     config
 }

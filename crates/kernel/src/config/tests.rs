@@ -91,6 +91,7 @@ const FIELDS: [&str; 69] = [
     "gitops.namespace",
     "gitops.isolation",
     "gitops.sharedDatabase",
+    "gitops.webhookSecretFile",
     "clusters",
     "clusters.*.kubeconfig",
     "clusters.*.context",

@@ -6,8 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::json;
+use switchboard_gitops::fleet::moving::is_open;
 use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::{ClusterAccess, EngineInstance};
+use switchboard_ledger::rows::fleet::{Member, Move};
+use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance};
 use switchboard_ledger::{Filter, Key, View};
 
 use super::{GROUP, INSTANCES, Service, of_ledger};
@@ -29,13 +31,30 @@ pub struct Instance {
     /// How many pairs of a tenant and an environment it serves: what is placed, and never split.
     placements: usize,
     tenants: usize,
+    /// Whether it is given more: `active`, `cordoned`, or `unregistered` for one of the original that was never added to the fleet.
+    state: &'static str,
+    applications: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_applications: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_placements: Option<i64>,
+    /// How many of its units, or of others, are on their way from or to it.
+    moving: usize,
 }
 
 async fn shown(view: &mut View, row: EngineInstance) -> Result<Instance, Problem> {
     let filter = Filter::all().is("clusteraccess_gitops_engine_instance_id", &row.id);
     let placed = view.list::<ClusterAccess>(&filter).await.map_err(of_ledger)?;
     let tenants: BTreeSet<&UserId> = placed.iter().map(|access| &access.user).collect();
+    let member: Option<Member> = view.get(&Key::from(&row.id)).await.map_err(of_ledger)?;
+    let moves = view.list::<Move>(&Filter::all()).await.map_err(of_ledger)?;
+    let concerned = |one: &&Move| is_open(one) && (one.source == row.id || one.target == row.id);
     Ok(Instance {
+        state: member.as_ref().map_or("unregistered", |member| member.state.as_str()),
+        applications: view.count::<Application>("engine_instance_inst_id", &row.id).await.map_err(of_ledger)?,
+        max_applications: member.as_ref().map(|member| member.max_applications),
+        max_placements: member.as_ref().map(|member| member.max_environments),
+        moving: moves.iter().filter(concerned).count(),
         placements: placed.len(),
         tenants: tenants.len(),
         id: row.id.to_string(),
@@ -101,13 +120,18 @@ pub fn describe(part: Part) -> Part {
     let schema = json!({
         "type": "object",
         "additionalProperties": false,
-        "required": ["id", "namespace", "cluster", "placements", "tenants"],
+        "required": ["id", "namespace", "cluster", "placements", "tenants", "state", "applications", "moving"],
         "properties": {
             "id": { "type": "string" },
             "namespace": { "type": "string", "description": "Its namespace." },
             "cluster": { "type": "string", "description": "The engine cluster it is on." },
             "placements": { "type": "integer", "minimum": 0, "description": "Pairs of a tenant and an environment it serves." },
             "tenants": { "type": "integer", "minimum": 0 },
+            "state": { "type": "string", "enum": ["active", "cordoned", "unregistered"], "description": "Whether it is given more." },
+            "applications": { "type": "integer", "minimum": 0 },
+            "maxApplications": { "type": "integer", "description": "How many it is given at most." },
+            "maxPlacements": { "type": "integer", "description": "How many pairs it is given at most." },
+            "moving": { "type": "integer", "minimum": 0, "description": "Pairs on their way from or to it." },
         },
     });
     part.operation("/engineinstance", "get", list)

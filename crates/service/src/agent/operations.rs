@@ -11,6 +11,7 @@ use switchboard_gitops::argo::DATABASE_ID;
 use switchboard_gitops::fleet::{self, moving::is_held};
 use switchboard_gitops::flow::agent::Step;
 use switchboard_gitops::flow::operation::{begin, finish};
+use switchboard_gitops::kinds;
 use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::{Mutation, Plan};
@@ -18,13 +19,14 @@ use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{OperationId, OperationState};
+use switchboard_ledger::rows::Operation;
 
 use super::{Agent, OPERATIONS_NAME};
 use crate::asked::{self, secret, stamp, text};
 use crate::error::ServiceError;
 use crate::resources::{APPLICATIONS, OPERATIONS, PROJECTS, SECRETS};
-use crate::rows;
 use crate::writes::mutation;
+use crate::{doorbell, rows};
 
 /// How soon is looked again at what a move holds.
 const MOVE_LOOK: Duration = Duration::from_millis(500);
@@ -57,6 +59,13 @@ pub struct Live {
     pub project: Option<Value>,
     /// Secrets.
     pub secrets: Vec<Value>,
+}
+
+impl Live {
+    /// The Secret of a name.
+    pub fn secret(&self, name: &str) -> Option<Value> {
+        self.secrets.iter().find(|secret| secret["metadata"]["name"] == name).cloned()
+    }
 }
 
 /// Which objects a row is about.
@@ -114,7 +123,7 @@ impl Outward for Operations {
         let names: Names = serde_json::from_value(answer)?;
         ring.live = Some(look(view, unit.namespace(), &names)?);
         let answer = outside.ask(serde_json::to_value(&ring)?).map_err(Stop::Failed)?;
-        Ok(serde_json::from_value(answer)?)
+        doorbell::unless_rung(serde_json::from_value(answer)?, view)
     }
 }
 
@@ -169,8 +178,16 @@ impl Operations {
         let Some(row) = row else { return Ok((vec![], silent())) };
         let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == ring.namespace);
         if !here {
-            // Whoever rings at the wrong door is not answered, and not sent away either.
-            return Ok((vec![], Plan::nothing()));
+            if ring.name != kinds::operation::name(&row.id) {
+                // Whoever rings at the wrong door is not answered, and not sent away either.
+                return Ok((vec![], Plan::nothing()));
+            }
+            // It went to another Argo CD with its unit, and rings there.
+            let open: Vec<Operation> = Some(row).filter(rows::is_open).into_iter().collect();
+            let mut plan = silent();
+            let last = std::mem::replace(&mut plan.mutations, doorbell::rings(view, &open, false).await?);
+            plan.mutations.extend(last);
+            return Ok((vec![], plan));
         }
         if !rows::is_open(&row) {
             return Ok((vec![], silent()));

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 use switchboard_gitops::argo::{
-    application_name, cluster_secret, credential_name, environment_name, project, project_name,
+    application_name, cluster_secret, credential_name, environment_name, project, project_name, repository_secret,
 };
 use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
 use switchboard_ledger::ids::{
-    ApplicationId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId, SyncOperationId,
-    Uid, UserId,
+    ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId,
+    SyncOperationId, Uid, UserId,
 };
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{
@@ -43,7 +43,13 @@ pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceErr
             let project = owner.as_ref().map(project_name);
             match application {
                 Some(application) => Names {
-                    secrets: application.environment.iter().map(environment_name).collect(),
+                    secrets: {
+                        let mut secrets: Vec<String> = application.environment.iter().map(environment_name).collect();
+                        secrets.extend(
+                            repositories(view, owner.as_ref()).await?.iter().map(|row| credential_name(&row.id)),
+                        );
+                        secrets
+                    },
                     applications: vec![application.name],
                     project,
                     ..Names::default()
@@ -63,7 +69,10 @@ pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceErr
             None => Names::default(),
         },
         OperationResource::ManagedEnvironment => {
-            Names { secrets: vec![environment_name(&ManagedEnvironmentId::from(id))], ..Names::default() }
+            let mut secrets = vec![environment_name(&ManagedEnvironmentId::from(id))];
+            let owned = repositories(view, row.owner.as_ref()).await?;
+            secrets.extend(owned.iter().map(|row| credential_name(&row.id)));
+            Names { secrets, ..Names::default() }
         }
         OperationResource::RepositoryCredentials => {
             Names { secrets: vec![credential_name(&RepositoryCredentialsId::from(id))], ..Names::default() }
@@ -113,12 +122,24 @@ pub async fn step(
         OperationResource::ManagedEnvironment => {
             let id = ManagedEnvironmentId::from(id);
             let wanted = cluster_secret(view, &id, namespace, isolated).await?;
-            next(agent::environment(wanted.as_ref(), &live.secrets))
+            let mut secrets: Vec<Value> = live.secret(&environment_name(&id)).into_iter().collect();
+            if wanted.is_none() {
+                // With the last unit of a tenant go the Secrets of its repositories.
+                for row_of in repositories(view, row.owner.as_ref()).await? {
+                    if !is_used_at(view, &row_of, &row.instance).await? {
+                        secrets.extend(live.secret(&credential_name(&row_of.id)));
+                    }
+                }
+            }
+            next(agent::environment(wanted.as_ref(), &secrets))
         }
         OperationResource::RepositoryCredentials => {
             let wanted: Option<RepositoryCredentials> = view.get(&Key::from(id)).await?;
-            // One that belongs to another Argo CD by now has no place here.
-            let wanted = wanted.filter(|wanted| wanted.instance == row.instance);
+            // One whose tenant has nothing here any more has no place here.
+            let wanted = match wanted {
+                Some(wanted) if is_used_at(view, &wanted, &row.instance).await? => Some(wanted),
+                _ => None,
+            };
             next(agent::credential(wanted.as_ref(), namespace, &live.secrets, isolated))
         }
         OperationResource::EngineInstance => next(Step::Done(Ok(()))),
@@ -134,7 +155,9 @@ async fn application(
     now: Moment,
 ) -> Result<Next, ServiceError> {
     let wanted: Option<Application> = view.get(&Key::from(row.resource_id.as_str())).await?;
-    let wanted = wanted.filter(|wanted| wanted.instance == row.instance);
+    if wanted.as_ref().is_some_and(|wanted| wanted.instance != row.instance) {
+        return Ok(Next { next: agent::let_go(&live.applications), begun: None });
+    }
     let owner = owner(view, row, wanted.as_ref()).await?;
     let project = match owner.as_ref().filter(|_| isolated) {
         Some(owner) => project_of(view, owner, namespace).await?,
@@ -145,11 +168,18 @@ async fn application(
         Some(environment) => cluster_secret(view, environment, namespace, isolated).await?,
         None => None,
     };
+    let mut wanted_repositories = Vec::new();
+    for row in repositories(view, owner.as_ref().filter(|_| wanted.is_some())).await? {
+        let wanted = repository_secret::object(&row, namespace, isolated);
+        wanted_repositories.push((wanted, live.secret(&credential_name(&row.id))));
+    }
+    let live_secret = environment.and_then(|environment| live.secret(&environment_name(environment)));
     let around = Around {
         project: project.as_ref(),
         live_project: live.project.as_ref().filter(|_| isolated),
+        repositories: &wanted_repositories,
         secret: secret.as_ref(),
-        live_secret: live.secrets.first(),
+        live_secret: live_secret.as_ref(),
     };
     let Some(wanted) = wanted else { return Ok(removal(row, live, &around, now)) };
     Ok(Next { next: agent::keep(&wanted, namespace, live.applications.first(), &around), begun: None })
@@ -178,6 +208,19 @@ async fn owner(
     let id = application.map_or_else(|| ApplicationId::from(row.resource_id.as_str()), |one| one.id.clone());
     let owner = rows::owner_of(view, &id).await?;
     Ok(owner.map(|owner| owner.user).or_else(|| row.owner.clone()))
+}
+
+/// A tenant's credentials.
+async fn repositories(view: &mut View, user: Option<&UserId>) -> Result<Vec<RepositoryCredentials>, ServiceError> {
+    match user {
+        Some(user) => Ok(view.list(&Filter::all().is("repo_cred_user_id", user)).await?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Whether an Argo CD needs a credential: it is the one of its row, or has a unit of its tenant.
+async fn is_used_at(view: &mut View, row: &RepositoryCredentials, at: &EngineInstanceId) -> Result<bool, ServiceError> {
+    Ok(row.instance == *at || instance::of_units(view, &row.user).await?.contains(at))
 }
 
 /// The project of a tenant as it should be; none for a tenant with nothing to deploy from or to.

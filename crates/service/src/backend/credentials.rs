@@ -97,6 +97,7 @@ impl Credentials {
             );
             return Ok((vec![], (waits, None)));
         };
+        let used_by = instance::of_units(view, &user.id).await?;
         let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
         let data = asked.secret.as_ref().map(secret_data);
         let input = Input {
@@ -107,6 +108,7 @@ impl Credentials {
             secret: data.as_ref(),
             known: &known,
             instance: &instance,
+            used_by: &used_by,
             operations: &operations,
             answer,
         };

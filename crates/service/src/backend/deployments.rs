@@ -197,9 +197,15 @@ impl Deployments {
             None => Vec::new(),
         };
         let compared = compared(view, &known).await?;
-        // One that is somewhere stays there; one that goes nowhere needs none.
-        let there = known.iter().find_map(|known| known.application.as_ref());
+        // One that is somewhere stays there, unless it goes to another environment: a unit is never split. One that goes nowhere
+        // needs none.
+        let uid = wanted.map(|wanted| wanted.metadata.id());
+        let there = known.iter().find(|known| uid.as_ref() == Some(&known.mapping.deployment_uid));
+        let there = there.and_then(|known| known.application.as_ref());
         let instance = match (there, environment) {
+            (Some(there), Some(environment)) if there.environment.as_ref() != Some(environment) => {
+                Some(instance::place(view, &user.id, environment, asked.now()?.moment).await?)
+            }
             (Some(there), _) => rows::instance(view, &there.instance).await?.map(|one| Ok((one, Vec::new()))),
             (None, Some(environment)) => Some(instance::place(view, &user.id, environment, asked.now()?.moment).await?),
             (None, None) => None,

@@ -1,7 +1,7 @@
 //! Something that behaves as Argo CD does, as far as the roles can tell: it compares, syncs and deletes nothing, and says that it did.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kube::Client;
@@ -18,6 +18,8 @@ pub struct Argo {
     task: JoinHandle<()>,
     /// Whether deletions and syncs do not come to an end.
     pub is_stuck: Arc<AtomicBool>,
+    /// Applications that went with what they deployed.
+    pub cascades: Arc<AtomicUsize>,
 }
 
 impl Drop for Argo {
@@ -29,7 +31,8 @@ impl Drop for Argo {
 impl Argo {
     pub fn start(client: Client, namespace: &str) -> Argo {
         let is_stuck = Arc::new(AtomicBool::new(false));
-        let (stuck, namespace) = (is_stuck.clone(), namespace.to_string());
+        let cascades = Arc::new(AtomicUsize::new(0));
+        let (stuck, counted, namespace) = (is_stuck.clone(), cascades.clone(), namespace.to_string());
         let task = tokio::spawn(async move {
             loop {
                 let path = format!("{ARGO}/namespaces/{namespace}/applications");
@@ -38,13 +41,16 @@ impl Argo {
                     if let Some(patch) = answer(object, stuck.load(Ordering::Relaxed)) {
                         let name = object["metadata"]["name"].as_str().unwrap();
                         // Somebody else was faster: the next look is soon.
-                        let _ = send(&client, "PATCH", &format!("{path}/{name}"), patch).await;
+                        let done = send(&client, "PATCH", &format!("{path}/{name}"), patch).await;
+                        if done.is_ok() && object["metadata"]["deletionTimestamp"].is_string() {
+                            counted.fetch_add(1, Ordering::SeqCst);
+                        }
                     }
                 }
                 tokio::time::sleep(EVERY).await;
             }
         });
-        Argo { task, is_stuck }
+        Argo { task, is_stuck, cascades }
     }
 
     pub fn stuck(&self, stuck: bool) {
@@ -58,6 +64,17 @@ fn answer(object: &Value, stuck: bool) -> Option<Value> {
     let version = &metadata["resourceVersion"];
     if !metadata["deletionTimestamp"].is_null() {
         return (!stuck).then(|| json!({"metadata": {"resourceVersion": version, "finalizers": []}}));
+    }
+    // Of one that sleeps nothing is compared and nothing synced.
+    if metadata["annotations"]["argocd.argoproj.io/skip-reconcile"] == "true" {
+        return None;
+    }
+    if metadata["annotations"]["argocd.argoproj.io/refresh"].is_string() {
+        let spec = &object["spec"];
+        return Some(json!({
+            "metadata": {"resourceVersion": version, "annotations": {"argocd.argoproj.io/refresh": null}},
+            "status": status(spec),
+        }));
     }
     let state = &object["status"]["operationState"];
     if object["operation"].is_object() {
@@ -81,11 +98,17 @@ fn answer(object: &Value, stuck: bool) -> Option<Value> {
     if object["status"]["sync"]["comparedTo"] == compared {
         return None;
     }
-    Some(json!({"metadata": {"resourceVersion": version}, "status": {
-        "sync": {"status": "Synced", "revision": "4403172", "comparedTo": compared},
+    Some(json!({"metadata": {"resourceVersion": version}, "status": status(spec)}))
+}
+
+/// What a comparison says.
+fn status(spec: &Value) -> Value {
+    json!({
+        "sync": {"status": "Synced", "revision": "4403172",
+            "comparedTo": {"source": spec["source"], "destination": spec["destination"]}},
         "health": {"status": "Healthy"},
         "resources": [{"version": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "words", "status": "Synced"}],
-    }}))
+    })
 }
 
 /// The kinds, with any content.

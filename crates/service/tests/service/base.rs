@@ -23,8 +23,13 @@ impl Base {
         static SERVER: OnceLock<Server> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let server = SERVER.get_or_init(|| Server::start().unwrap());
-        let url = server.database(&format!("case{}", NEXT.fetch_add(1, Ordering::Relaxed))).unwrap();
-        Base { url, _folder: tempfile::tempdir().unwrap() }
+        Base::of(server, &format!("case{}", NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// Of a server of the case's own.
+    #[cfg(feature = "real")]
+    pub fn of(server: &switchboard_ledger::server::Server, name: &str) -> Base {
+        Base { url: server.database(name).unwrap(), _folder: tempfile::tempdir().unwrap() }
     }
 
     /// With its tables.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use futures::{StreamExt, stream};
 use http::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
@@ -14,6 +15,9 @@ use crate::base::Base;
 use crate::stage::{
     ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, SYNC_RUNS, Stage, plain, uid,
 };
+
+/// The Argo CD that a unit moves to.
+const OTHER: &str = "argocd-2";
 
 /// More steps than any flow here has.
 const MAX_STEPS: i64 = 80;
@@ -77,29 +81,39 @@ struct Flow {
 
 type Later<'a> = std::pin::Pin<Box<dyn Future<Output = ()> + 'a>>;
 
+/// How many stages a flow runs on at a time: most of it is waiting.
+const AT_ONCE: usize = 4;
+
 /// Lets a flow run with a kill after its first step, after its second, and so on, until it ends without one.
 async fn at_every_step(flow: Flow) {
-    for steps in 1..MAX_STEPS {
-        let mut stage = Stage::set(Base::sqlite(), false).await;
-        stage.start().await;
-        (flow.before)(&stage).await;
-        stage.kill().await;
-        let fuse = Fuse::of(steps);
-        let (tenants, engine) = (fuse.client(&stage.tenants), fuse.client(&stage.engine));
-        (flow.change)(&stage).await;
-        stage.start_with(Some(fuse.gate()), tenants, engine).await;
-        let lived = stage.until_burnt(|| fuse.is_burnt()).await;
-        stage.kill().await;
-        stage.start().await;
-        (flow.holds)(&stage).await;
-        stage.settled().await;
-        clean(&stage).await;
-        stage.kill().await;
+    let runs = stream::iter(1..MAX_STEPS).map(|steps| with_a_kill(&flow, steps)).buffered(AT_ONCE);
+    let mut runs = std::pin::pin!(runs);
+    while let Some(lived) = runs.next().await {
         if lived {
             return;
         }
     }
     panic!("a flow had more than {MAX_STEPS} steps");
+}
+
+/// Lets a flow run with a kill after so many steps; says whether there were so many.
+async fn with_a_kill(flow: &Flow, steps: i64) -> bool {
+    let mut stage = Stage::set(Base::sqlite(), false).await;
+    stage.start().await;
+    (flow.before)(&stage).await;
+    stage.kill().await;
+    let fuse = Fuse::of(steps);
+    let (tenants, engine) = (fuse.client(&stage.tenants), fuse.client(&stage.engine));
+    (flow.change)(&stage).await;
+    stage.start_with(Some(fuse.gate()), tenants, engine).await;
+    let lived = stage.until_burnt(|| fuse.is_burnt()).await;
+    stage.kill().await;
+    stage.start().await;
+    (flow.holds)(&stage).await;
+    stage.settled().await;
+    clean(&stage).await;
+    stage.kill().await;
+    lived
 }
 
 /// Nothing is doubled, and nothing is without what it belongs to.
@@ -109,7 +123,7 @@ async fn clean(stage: &Stage) {
     let owners: Vec<ApplicationOwner> = stage.all().await;
     assert_eq!(applications.len(), mappings.len());
     assert_eq!(applications.len(), owners.len());
-    let objects = stage.listed(&format!("{ARGO}/namespaces/{ARGOCD}/applications")).await;
+    let objects = stage.listed(&format!("{ARGO}/applications")).await;
     assert_eq!(applications.len(), objects.len(), "{objects:?}");
     let users: Vec<ClusterUser> = stage.all().await;
     assert!(users.len() <= 1, "{users:?}");
@@ -286,4 +300,43 @@ async fn a_credential_is_removed() {
         Box::pin(stage.delete("shop", CREDENTIALS, "git"))
     }
     at_every_step(Flow { before, change, holds: gone }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_unit_is_moved() {
+    fn before(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            credential(stage).await;
+            credential_told(stage).await;
+            deployed(stage).await;
+            stage.add_instance(OTHER).await;
+        })
+    }
+    fn change(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            let fleet = stage.fleet();
+            let (unit, _) = fleet.unit("shop", None).await.unwrap();
+            fleet.begin(&unit, &fleet.instance(OTHER).await.unwrap()).await.unwrap();
+        })
+    }
+    fn holds(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            stage
+                .until("the end of the move", async || {
+                    let rows: Vec<fleet::Move> = stage.all().await;
+                    rows.iter().all(|row| row.step.as_str() == "done").then_some(())
+                })
+                .await;
+            let web = stage.deployment("shop", "web").await.unwrap();
+            let (at, application) = stage.anywhere(&uid(&web)).await.unwrap();
+            assert_eq!((at.as_str(), &application["metadata"]["annotations"]), (OTHER, &Value::Null));
+            assert_eq!(stage.cascades(), 0, "nothing that was deployed went");
+            let placements: Vec<fleet::Placement> = stage.all().await;
+            assert!(placements.iter().all(|one| one.moving.is_none() && one.epoch == 2), "{placements:?}");
+            let left = stage.listed(&format!("{ARGO}/namespaces/{ARGOCD}/appprojects")).await;
+            assert!(left.is_empty(), "{left:?}");
+            synced(stage).await;
+        })
+    }
+    at_every_step(Flow { before, change, holds }).await;
 }

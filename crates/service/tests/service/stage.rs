@@ -1,12 +1,15 @@
 //! Clusters with the kinds defined, a database, and the roles on both.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
+use switchboard_gitops::fleet::moving;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::kinds::CRDS;
 use switchboard_kernel::host::{Handle, Host, Settings};
@@ -14,8 +17,10 @@ use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_ledger::rows::Operation;
+use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::{Filter, Ledger, Moment, Row};
 use switchboard_object::yaml;
+use switchboard_service::fleet::Fleet;
 use switchboard_service::store::Gate;
 use switchboard_service::{Agent, Backend, Store, backend, ids, instance, limits};
 use tokio::task::JoinHandle;
@@ -24,7 +29,8 @@ use crate::argo::{self, Argo};
 use crate::base::Base;
 use crate::network::Script;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The machine may be busy with something else.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long nothing runs when nothing is left to do.
 const QUIET: Duration = Duration::from_millis(700);
 pub const ARGOCD: &str = "argocd";
@@ -40,6 +46,7 @@ pub struct Stage {
     _clusters: Vec<Cluster>,
     roles: Option<Roles>,
     pub argo: Argo,
+    others: Mutex<Vec<Argo>>,
     pub network: Arc<Script>,
     _base: Base,
 }
@@ -95,10 +102,36 @@ impl Stage {
             },
             _clusters: clusters,
             roles: None,
+            others: Mutex::default(),
             network: Arc::default(),
             _base: base,
         };
         stage.add_instance(ARGOCD).await;
+        stage
+    }
+
+    /// Another cluster of tenants, with a backend of its own, that shares the database and the engine cluster.
+    pub async fn beside(&self) -> Stage {
+        let cluster = Cluster::ephemeral().await;
+        cluster.start_controllers();
+        let tenants = cluster.client();
+        for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value) {
+            create(&tenants, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+        }
+        create(&tenants, "/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
+        let mut stage = Stage {
+            argo: Argo::start(self.engine.clone(), "nowhere"),
+            tenants,
+            engine: self.engine.clone(),
+            ledger: self.ledger.clone(),
+            settings: self.settings.clone(),
+            _clusters: vec![cluster],
+            roles: None,
+            others: Mutex::default(),
+            network: Arc::default(),
+            _base: Base::sqlite(),
+        };
+        stage.start_roles(None, stage.tenants.clone(), stage.engine.clone(), false).await;
         stage
     }
 
@@ -112,6 +145,21 @@ impl Stage {
         let changes = instance::register(&mut view, &uid(&system), &namespace, ids::new, Moment::default()).await;
         view.end().await.unwrap();
         self.ledger.commit(&changes.unwrap()).await.unwrap();
+        if name != ARGOCD {
+            self.others.lock().unwrap().push(Argo::start(self.engine.clone(), name));
+        }
+    }
+
+    /// Applications that were deleted with what they deployed, of all Argo CDs.
+    pub fn cascades(&self) -> usize {
+        let others = self.others.lock().unwrap();
+        let all = others.iter().chain([&self.argo]).map(|argo| argo.cascades.load(Ordering::SeqCst));
+        all.sum()
+    }
+
+    /// The fleet, as somebody at a command line has it.
+    pub fn fleet(&self) -> Fleet {
+        fleet(Store::new(self.ledger.clone(), tokio::runtime::Handle::current()), self.engine.clone())
     }
 
     pub async fn start(&mut self) {
@@ -120,12 +168,17 @@ impl Stage {
 
     /// With clients of its own, and somebody who lets it die.
     pub async fn start_with(&mut self, gate: Option<Gate>, tenants: Client, engine: Client) {
+        self.start_roles(gate, tenants, engine, true).await;
+    }
+
+    async fn start_roles(&mut self, gate: Option<Gate>, tenants: Client, engine: Client, with_agent: bool) {
         let mut store = Store::new(self.ledger.clone(), tokio::runtime::Handle::current());
         if let Some(gate) = gate {
             store = store.gated(gate);
         }
         let backend = Backend::new(store.clone(), self.settings.clone());
-        let agent = Agent::new(store, self.settings.isolated);
+        let agent = Agent::new(store.clone(), self.settings.isolated);
+        let carrying = tokio::spawn(fleet(store, engine.clone()).carry());
         let (one, other) = (ClusterName::new("tenants"), ClusterName::new("engine"));
         let settings = Settings {
             clusters: BTreeMap::from([(one.clone(), tenants), (other.clone(), engine)]),
@@ -134,7 +187,8 @@ impl Stage {
             journal: Journal::in_memory(Bounds::default()),
             dry_run: false,
         };
-        let operators: Vec<Arc<dyn Operator>> = backend.operators().into_iter().chain(agent.operators()).collect();
+        let agents = if with_agent { agent.operators() } else { Vec::new() };
+        let operators: Vec<Arc<dyn Operator>> = backend.operators().into_iter().chain(agents).collect();
         let (host, handle) = Host::new(settings, operators.into_iter().map(|one| (one, limits::limits())).collect());
         let following = {
             let (backend, handle) = (backend.clone(), handle.clone());
@@ -144,7 +198,8 @@ impl Stage {
             let (network, handle) = (self.network.clone(), handle.clone());
             tokio::spawn(async move { backend.answer(network, handle).await })
         };
-        self.roles = Some(Roles { handle, host: tokio::spawn(host.run()), beside: vec![following, answering] });
+        self.roles =
+            Some(Roles { handle, host: tokio::spawn(host.run()), beside: vec![following, answering, carrying] });
     }
 
     /// As if the process were killed.
@@ -166,7 +221,7 @@ impl Stage {
             if now != last.0 {
                 last = (now, Instant::now());
             }
-            if last.1.elapsed() > QUIET {
+            if last.1.elapsed() > QUIET && !self.all::<Move>().await.iter().any(moving::is_open) {
                 return true;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -174,7 +229,7 @@ impl Stage {
     }
 
     /// What every operator says of itself, for a test that failed.
-    async fn told(&self) -> String {
+    pub async fn told(&self) -> String {
         let Some(roles) = &self.roles else { return String::new() };
         let Ok(state) = roles.handle.state().await else { return "stopped".into() };
         let units = state.operators.iter().flat_map(|one| one.units.iter().map(move |unit| (one, unit)));
@@ -254,9 +309,23 @@ impl Stage {
         self.make(namespace, ENVIRONMENTS, "GitOpsDeploymentManagedEnvironment", name, spec).await
     }
 
-    /// Secrets of Argo CD that are ours.
+    /// An Application, wherever it is, with the namespace that has it.
+    pub async fn anywhere(&self, uid: &str) -> Option<(String, Value)> {
+        let name = format!("gitopsdepl-{uid}");
+        let mut found = self.listed(&format!("{ARGO}/applications")).await;
+        found.retain(|one| one["metadata"]["name"] == *name);
+        let awake = found.iter().filter(|one| !moving::is_held(one)).count();
+        assert!(awake < 2, "two would deploy the same: {found:?}");
+        // While it moves it is in both places, asleep.
+        found
+            .pop()
+            .filter(|_| found.is_empty())
+            .map(|one| (one["metadata"]["namespace"].as_str().unwrap().to_string(), one))
+    }
+
+    /// Secrets of any Argo CD that are ours.
     pub async fn secrets_of_argo(&self) -> Vec<Value> {
-        let mut all = self.listed(&format!("/api/v1/namespaces/{ARGOCD}/secrets")).await;
+        let mut all = self.listed("/api/v1/secrets").await;
         all.retain(|secret| !secret["metadata"]["labels"]["databaseID"].is_null());
         all
     }
@@ -277,6 +346,15 @@ impl Stage {
         let list = send(&self.engine, "GET", path, Value::Null).await.unwrap();
         list["items"].as_array().unwrap().clone()
     }
+}
+
+/// How much faster time goes for moves: what they wait for is not what is tested.
+const HURRY: i64 = 10;
+
+fn fleet(store: Store, engine: Client) -> Fleet {
+    let begin = Timestamp::now().as_microsecond();
+    let now = move || Moment::from_unix_us(begin + (Timestamp::now().as_microsecond() - begin) * HURRY);
+    Fleet::new(store, engine, true).timed(Arc::new(now))
 }
 
 pub const DEPLOYMENTS: &str = "gitopsdeployments";

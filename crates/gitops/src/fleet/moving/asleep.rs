@@ -62,6 +62,18 @@ pub fn is_busy(object: &Value) -> bool {
     object["operation"].is_object() || matches!(phase, Some("Running" | "Terminating"))
 }
 
+/// Whether a sync has failed, and Argo CD waits to try it again: ours are tried for ever, and the target tries as well.
+pub fn is_retrying(object: &Value) -> bool {
+    let state = &object["status"]["operationState"];
+    state["phase"] == "Running" && state["finishedAt"].is_string()
+}
+
+/// The object, with its sync about to end.
+pub fn ended(mut object: Value) -> Value {
+    object["status"]["operationState"]["phase"] = json!("Terminating");
+    object
+}
+
 /// Whether something must happen before it can go.
 pub fn has_finalizers(object: &Value) -> bool {
     object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty())

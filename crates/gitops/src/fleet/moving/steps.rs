@@ -5,7 +5,9 @@ use switchboard_ledger::Change;
 use switchboard_ledger::ids::{MoveStep, OperationState};
 use switchboard_ledger::rows::fleet::Placement;
 
-use super::asleep::{awake, copied, forget, has_finalizers, held, is_busy, is_going, is_held_by, object_of, row_of};
+use super::asleep::{
+    awake, copied, ended, forget, has_finalizers, held, is_busy, is_going, is_held_by, is_retrying, object_of, row_of,
+};
 use super::{
     Act, FREEZE_MS, Next, PAUSE_MS, SETTLE_MS, Scene, advance, go_back, in_step_ms, source_namespace, to, wait,
 };
@@ -75,6 +77,9 @@ pub fn pause(scene: &Scene<'_>) -> Next {
             }
             Some(_) if is_busy(object) => {
                 acts.extend(ours.then(|| Act::Update(awake(object.clone()))));
+                if !ours && is_retrying(object) {
+                    acts.push(Act::Update(ended(object.clone())));
+                }
                 waits = Some(format!("Argo CD is at work on `{name}`"));
             }
             Some(_) if !ours => acts.push(Act::Update(held(object.clone(), &scene.row.id))),
@@ -117,7 +122,8 @@ pub fn release(scene: &Scene<'_>) -> Next {
     if acts.is_empty() { advance(scene, MoveStep::Flip) } else { Next::Act(acts) }
 }
 
-/// All becomes as it was: what the source has let go comes back asleep, then the copies go, then the source wakes.
+/// All becomes as it was: what the source has let go comes back asleep, then the copies go, then the source wakes, then
+/// goes what was prepared.
 pub fn put_back(scene: &Scene<'_>) -> Next {
     if scene.source.is_none() {
         return wait("the source is lost, and there is nowhere to go back to");
@@ -135,6 +141,10 @@ pub fn put_back(scene: &Scene<'_>) -> Next {
     if acts.is_empty() {
         acts = asleep.map(|object| Act::Update(awake(object.clone()))).collect();
     }
+    if !acts.is_empty() {
+        return Next::Act(acts);
+    }
+    let acts: Vec<Act> = scene.prepared.iter().map(forget).collect();
     if !acts.is_empty() {
         return Next::Act(acts);
     }

@@ -237,6 +237,7 @@ impl Field {
             needs: &[project("argocd-two")],
             has: &projects("argocd-two"),
             leftovers: &projects("argocd-one"),
+            prepared: &projects("argocd-two"),
         })
     }
 

@@ -171,6 +171,25 @@ async fn a_sync_that_slipped_in_wakes_the_application_again() {
 }
 
 #[tokio::test]
+async fn a_sync_that_is_tried_again_for_ever_is_ended() {
+    let mut field = Field::new().await;
+    let mut busy = field.application("argocd-one", UIDS[0]).unwrap().clone();
+    busy["operation"] = json!({ "sync": {} });
+    busy["status"]["operationState"] = json!({ "phase": "Running", "finishedAt": "2026-11-16T08:00:00Z" });
+    field.put(busy);
+    field.begin().await;
+    field.run_to(MoveStep::Pause).await;
+    field.round().await;
+    let mut over = field.application("argocd-one", UIDS[0]).unwrap().clone();
+    assert_eq!(over["status"]["operationState"]["phase"], "Terminating");
+    over["status"]["operationState"]["phase"] = json!("Failed");
+    over.as_object_mut().unwrap().remove("operation");
+    field.put(over);
+    field.run().await;
+    assert_moved(&field).await;
+}
+
+#[tokio::test]
 async fn an_application_with_finalizers_stays_where_it_is() {
     let mut field = Field::new().await;
     let mut bound = field.application("argocd-one", UIDS[1]).unwrap().clone();

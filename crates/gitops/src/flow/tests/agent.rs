@@ -228,3 +228,41 @@ fn the_secret_of_an_environment_goes_with_it() {
     let made = writes(agent::environment(None, &[secret]));
     assert!(matches!(&*made, [Write::Delete(target)] if target.kind == "Secret" && target.name == "managed-env-me"));
 }
+
+/// The row is another Argo CD's by now: to delete what was deployed would be to delete what that one deploys.
+#[test]
+fn an_application_of_another_instance_goes_without_what_it_deployed() {
+    let [Write::Delete(_)] = &*writes(agent::let_go(&[live()])) else { panic!("it is deleted as it is") };
+    let mut bound = live();
+    bound["metadata"]["finalizers"] = json!([FINALIZER]);
+    let made = writes(agent::let_go(std::slice::from_ref(&bound)));
+    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    assert_eq!(patch["metadata"]["finalizers"], json!([]), "whoever bound it to its children does not take them along");
+    bound["metadata"]["finalizers"] = json!([]);
+    bound["metadata"]["deletionTimestamp"] = json!("2026-11-16T08:00:00Z");
+    assert!(matches!(agent::let_go(&[bound]), Step::Wait(_)));
+    assert_eq!(agent::let_go(&[]), Step::Done(Ok(())));
+}
+
+/// Argo CD deletes an Application only when no sync is under way, and ours are tried again for ever.
+#[test]
+fn a_removal_ends_a_sync() {
+    let remove = |object: &Value| agent::remove(std::slice::from_ref(object), &Around::default(), false, START);
+    let mut busy = live();
+    busy["operation"] = json!({ "sync": {} });
+    busy["status"]["operationState"] = json!({ "phase": "Running" });
+    let made = writes(remove(&busy));
+    assert!(matches!(&*made, [Write::Merge(_, patch)] if patch["metadata"]["finalizers"] == json!([FINALIZER])));
+    busy["metadata"]["finalizers"] = json!([FINALIZER]);
+    busy["metadata"]["deletionTimestamp"] = json!("2026-09-21T14:13:20Z");
+    let made = writes(remove(&busy));
+    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    assert_eq!(patch["status"]["operationState"]["phase"], "Terminating");
+    assert_eq!(patch["metadata"]["resourceVersion"], "7");
+    busy["status"] = json!({});
+    let made = writes(remove(&busy));
+    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    assert_eq!(patch.get("operation"), Some(&Value::Null), "one that has not begun need not end");
+    busy["status"] = json!({ "operationState": { "phase": "Terminating" } });
+    assert!(matches!(remove(&busy), Step::Wait(_)));
+}

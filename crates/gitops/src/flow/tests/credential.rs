@@ -47,6 +47,7 @@ async fn decide(
             secret,
             known: &known,
             instance: &world.instance,
+            used_by: &world.used_by,
             operations: &operations,
             answer,
         },
@@ -91,6 +92,18 @@ async fn guarantees_a_rotated_credential_is_sent() {
         world.all::<Operation>().await.into_iter().filter(|row| row.state == OperationState::Waiting).collect();
     let [operation] = &*waiting else { panic!("{waiting:?}") };
     assert_eq!(operation.instance, world.instance.id);
+}
+
+/// A credential serves all units of its tenant, and those may be on several instances.
+#[tokio::test]
+async fn every_instance_that_a_tenant_uses_is_told() {
+    let mut world = World::new().await;
+    let other = EngineInstance { id: "other".into(), namespace: "argocd-2".into(), ..world.instance.clone() };
+    world.ledger.commit(&[switchboard_ledger::Change::insert(&other)]).await.unwrap();
+    world.used_by.insert(other.id.clone());
+    answered(&mut world, &secret("pw"), Outcome::Valid).await;
+    let told: Vec<EngineInstanceId> = world.all::<Operation>().await.into_iter().map(|row| row.instance).collect();
+    assert!(told.len() == 2 && told.contains(&other.id) && told.contains(&world.instance.id), "{told:?}");
 }
 
 /// The original asks every ten seconds, for ever.

@@ -25,6 +25,7 @@ pub struct World {
     pub namespace: Namespace,
     pub user: ClusterUser,
     pub instance: EngineInstance,
+    pub used_by: BTreeSet<EngineInstanceId>,
     pub own: ManagedEnvironmentId,
 }
 
@@ -51,7 +52,7 @@ impl World {
         };
         changes.extend([Change::insert(&engine), Change::insert(&instance)]);
         ledger.commit(&changes).await.unwrap();
-        World { ledger, now: START, ids: 100, namespace, user, instance, own }
+        World { ledger, now: START, ids: 100, namespace, user, instance, used_by: BTreeSet::new(), own }
     }
 
     pub async fn all<R: Row>(&self) -> Vec<R> {

@@ -137,7 +137,10 @@ async fn instances_are_shown_with_their_load_to_who_runs_them() {
     let one = admin.get("/api/v1/engineinstance/i-1").await;
     assert_eq!(
         one.body,
-        json!({ "id": "i-1", "namespace": "argocd", "cluster": "cluster", "placements": 2, "tenants": 1 })
+        json!({
+            "id": "i-1", "namespace": "argocd", "cluster": "cluster", "placements": 2, "tenants": 1,
+            "state": "unregistered", "applications": 0, "moving": 0,
+        })
     );
     let page = admin.get("/api/v1/engineinstance?limit=1").await.body;
     assert_eq!(page["continue"], "i-1");

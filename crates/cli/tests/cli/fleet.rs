@@ -1,0 +1,87 @@
+//! `switchboard gitops fleet`, `backup`, `restore` and `metrics`, on a cluster and a database of the test's own.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::gitops_verbs::Ground;
+use crate::process::{said, switchboard};
+
+/// Runs a command about the database, and about the engine cluster if it has one.
+async fn run(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Output {
+    let mut command = switchboard(&["gitops"]);
+    for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS"] {
+        command.env_remove(variable);
+    }
+    command.args(arguments).args(["--database", "sqlite:g.db", "--plaintext-credentials"]).current_dir(ground.folder());
+    if with_cluster {
+        command.arg("--kubeconfig").arg(ground.kubeconfig());
+    }
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
+
+async fn told(ground: &Ground, arguments: &[&str], with_cluster: bool) -> String {
+    let output = run(ground, arguments, with_cluster).await;
+    assert!(output.status.success(), "{}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_are_added_listed_cordoned_and_removed() {
+    let ground = Ground::bare().await;
+    told(&ground, &["migrate"], false).await;
+    let missing = run(&ground, &["fleet", "add", "argocd"], true).await;
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(said(&missing).starts_with("error: could not find namespace `argocd`\n"), "{}", said(&missing));
+    assert!(said(&missing).contains("--create-namespace"), "{}", said(&missing));
+    let added = told(&ground, &["fleet", "add", "argocd", "--create-namespace"], true).await;
+    assert_eq!(added, "NAMESPACE  STATE   APPLICATIONS  UNITS   MOVING\nargocd     active  0/1000        0/1000  0\n");
+    told(&ground, &["fleet", "add", "argocd-2", "--create-namespace", "--max-applications", "5"], true).await;
+    told(&ground, &["fleet", "cordon", "argocd-2"], true).await;
+    let listed: Value = serde_json::from_str(&told(&ground, &["fleet", "list", "-o", "json"], true).await).unwrap();
+    let states: Vec<(&str, &str)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["namespace"].as_str().unwrap(), one["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(states, [("argocd", "active"), ("argocd-2", "cordoned")]);
+    assert_eq!(listed[1]["maxApplications"], 5);
+    assert!(told(&ground, &["fleet", "uncordon", "argocd-2"], true).await.contains("active"));
+    let nobody = run(&ground, &["fleet", "move", "shop", "--to", "argocd-2"], true).await;
+    assert!(said(&nobody).starts_with("error: could not find what tenant `shop` deploys"), "{}", said(&nobody));
+    let unknown = run(&ground, &["fleet", "cordon", "nowhere"], true).await;
+    assert!(said(&unknown).contains("hint: `switchboard gitops fleet list` names them"), "{}", said(&unknown));
+    told(&ground, &["fleet", "remove", "argocd-2"], true).await;
+    assert_eq!(told(&ground, &["fleet", "list"], true).await.lines().count(), 2);
+    // Argo CD's configuration is there, and stays.
+    assert!(ground.get("/api/v1/namespaces/argocd-2/configmaps/argocd-cm").await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
+    let ground = Ground::bare().await;
+    told(&ground, &["migrate"], false).await;
+    told(&ground, &["fleet", "add", "argocd", "--create-namespace"], true).await;
+    told(&ground, &["backup", "rows.backup"], false).await;
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&ground.folder().join("rows.backup").metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "there may be credentials in it");
+    told(&ground, &["fleet", "remove", "argocd"], true).await;
+    let restored: Value = serde_json::from_str(&told(&ground, &["restore", "rows.backup"], true).await).unwrap();
+    assert_eq!((&restored["moved"], &restored["instances"]), (&0.into(), &0.into()));
+    assert!(restored["rows"].as_u64().unwrap() >= 5, "{restored}");
+    assert_eq!(told(&ground, &["fleet", "list"], true).await.lines().count(), 2);
+    let page = told(&ground, &["metrics"], true).await;
+    for line in [
+        "total_number_of_operationDB_rows 0",
+        "active_gitopsDeployments{gitopsDeployment=\"success\"} 0",
+        "switchboard_gitops_instance_applications_limit{instance=\"argocd\"} 1000",
+        "gitops_argocd_apps_reconciled_percent 100",
+    ] {
+        assert!(page.lines().any(|one| one == line), "{line} is not in\n{page}");
+    }
+    std::fs::write(ground.folder().join("other"), "something else\n").unwrap();
+    let wrong = run(&ground, &["restore", "other"], true).await;
+    assert!(said(&wrong).starts_with("error: could not read line 1 of the backup\n"), "{}", said(&wrong));
+}

@@ -1,0 +1,137 @@
+//! What has happened since the backup was made, as far as the cluster of the instances tells: rows follow their Applications, or two
+//! Argo CD instances would deploy the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
+use switchboard_gitops::fleet::moving::{self, Act};
+use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_ledger::ids::{EngineInstanceId, Uid};
+use switchboard_ledger::rows::fleet::Placement;
+use switchboard_ledger::rows::{Application, ApplicationOwner, ClusterAccess, EngineInstance};
+use switchboard_ledger::{Change, Filter, Key, Ledger, Moment};
+
+use super::BackupError;
+use crate::fleet::Engine;
+use crate::{ids, instance};
+
+/// How many rows were put right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adopted {
+    /// Instances that the backup did not know, and that have Applications of this service.
+    pub instances: usize,
+    /// Applications that are on another instance than the backup says.
+    pub applications: usize,
+}
+
+/// Where Applications are: by name, the namespaces that have one.
+type Places<'a> = BTreeMap<&'a str, Vec<&'a str>>;
+
+/// Looks at all Applications, before anything is changed.
+pub async fn look(engine: &Engine) -> Result<Vec<Value>, BackupError> {
+    Ok(engine.list(API_VERSION, application::KIND, "", DATABASE_ID).await?)
+}
+
+/// Makes rows name the instance that has their Application, and wakes what a move held that is forgotten now.
+pub async fn adopt(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Result<Adopted, BackupError> {
+    let mut found = Places::new();
+    for object in objects {
+        found.entry(text(object, "name")).or_default().push(text(object, "namespace"));
+    }
+    let instances = known(ledger, engine, &found).await?;
+    let applications = follow(ledger, &found).await?;
+    wake(ledger, engine, objects).await?;
+    Ok(Adopted { instances, applications })
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object["metadata"][key].as_str().unwrap_or_default()
+}
+
+async fn follow(ledger: &Ledger, found: &Places<'_>) -> Result<usize, BackupError> {
+    let mut followed = 0;
+    let instances: Vec<EngineInstance> = ledger.list(&Filter::all()).await?;
+    let applications: Vec<Application> = ledger.list(&Filter::all()).await?;
+    for row in applications {
+        let places = found.get(row.name.as_str()).into_iter().flatten();
+        let there: Vec<&EngineInstanceId> = places
+            .filter_map(|place| instances.iter().find(|instance| instance.namespace == *place))
+            .map(|instance| &instance.id)
+            .collect();
+        // One that is in two places is where the rows say.
+        let (false, Some(instance)) = (there.contains(&&row.instance), there.first().copied()) else { continue };
+        let moved = Application { instance: instance.clone(), ..row.clone() };
+        let mut changes = vec![Change::update(&row, &moved)];
+        changes.extend(unit(ledger, &row, instance).await?);
+        ledger.commit(&changes).await?;
+        followed += 1;
+    }
+    Ok(followed)
+}
+
+/// What was on its way when the backup's successor was lost: the copy that its row names goes on, others are let go.
+async fn wake(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Result<(), BackupError> {
+    let instances: Vec<EngineInstance> = ledger.list(&Filter::all()).await?;
+    let rows: Vec<Application> = ledger.list(&Filter::all()).await?;
+    for object in objects.iter().filter(|object| moving::is_held(object)) {
+        let row = rows.iter().find(|row| row.name == text(object, "name"));
+        let home = row.and_then(|row| instances.iter().find(|instance| instance.id == row.instance));
+        let is_home = home.is_none_or(|home| home.namespace == text(object, "namespace"));
+        let act = if is_home { Act::Update(moving::awake(object.clone())) } else { moving::forget(object) };
+        engine.act(&act).await?;
+    }
+    Ok(())
+}
+
+/// Makes instances known that were added since.
+async fn known(ledger: &Ledger, engine: &Engine, found: &Places<'_>) -> Result<usize, BackupError> {
+    let instances: Vec<EngineInstance> = ledger.list(&Filter::all()).await?;
+    let mut places: BTreeSet<&str> = found.values().flatten().copied().collect();
+    places.retain(|place| !instances.iter().any(|instance| instance.namespace == **place));
+    if places.is_empty() {
+        return Ok(0);
+    }
+    let system = uid(engine, "kube-system").await?;
+    for place in &places {
+        let namespace = Namespace { name: place.to_string(), uid: uid(engine, place).await? };
+        let mut view = ledger.view().await?;
+        let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
+        let changes = instance::register(&mut view, &system, &namespace, ids::new, now).await?;
+        view.end().await?;
+        ledger.commit(&changes).await?;
+    }
+    Ok(places.len())
+}
+
+async fn uid(engine: &Engine, namespace: &str) -> Result<Uid, BackupError> {
+    let found = engine.get("v1", "Namespace", "", namespace).await?;
+    let uid = found.as_ref().and_then(|found| found["metadata"]["uid"].as_str());
+    Ok(Uid::from(uid.unwrap_or(namespace)))
+}
+
+/// The unit's placement and accesses.
+async fn unit(ledger: &Ledger, row: &Application, instance: &EngineInstanceId) -> Result<Vec<Change>, BackupError> {
+    let mut changes = Vec::new();
+    let Some(environment) = &row.environment else { return Ok(changes) };
+    let owners: Vec<ApplicationOwner> =
+        ledger.list(&Filter::all().is("application_owner_application_id", &row.id)).await?;
+    for owner in owners {
+        let key = Key::of([owner.user.as_str(), environment.as_str()]);
+        if let Some(placement) = ledger.get::<Placement>(&key).await?
+            && placement.instance != *instance
+        {
+            let moved = Placement { instance: instance.clone(), epoch: placement.epoch + 1, ..placement.clone() };
+            changes.push(Change::update(&placement, &moved));
+        }
+        let of_user = Filter::all().is("clusteraccess_user_id", &owner.user);
+        let accesses: Vec<ClusterAccess> = ledger.list(&of_user).await?;
+        let left = accesses.iter().filter(|one| one.environment == *environment && one.instance == row.instance);
+        for access in left {
+            let moved = ClusterAccess { instance: instance.clone(), ..access.clone() };
+            changes.extend([Change::delete(access), Change::ensure(&moved)]);
+        }
+    }
+    Ok(changes)
+}

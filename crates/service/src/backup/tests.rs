@@ -1,0 +1,160 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+use switchboard_ledger::rows::fleet::Placement;
+use switchboard_ledger::rows::*;
+use switchboard_ledger::{Address, Change, Filter, Moment, Sealing};
+
+use super::*;
+
+async fn ledger() -> Ledger {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+    ledger.migrate().await.unwrap();
+    ledger
+}
+
+fn credentials() -> ClusterCredentials {
+    ClusterCredentials {
+        id: "c".into(),
+        host: Some("https://h".into()),
+        kube_config: Some("k".into()),
+        kube_config_context: None,
+        bearer_token: Some("token".into()),
+        service_account_namespace: None,
+        allow_insecure: false,
+        namespaces: None,
+        cluster_resources: true,
+        created_on: Moment::from_unix_us(5),
+        ca_data: None,
+        client_certificate: None,
+        client_key: None,
+        own_service_account: false,
+        source_digest: None,
+    }
+}
+
+/// One Application on `one`, of a fleet of two.
+async fn filled() -> Ledger {
+    let ledger = ledger().await;
+    let instance = |id: &str| EngineInstance {
+        id: id.into(),
+        namespace: format!("argocd-{id}"),
+        namespace_uid: id.into(),
+        cluster: "ec".into(),
+    };
+    let created_on = Moment::from_unix_us(7);
+    ledger
+        .commit(&[
+            Change::insert(&credentials()),
+            Change::insert(&EngineCluster { id: "ec".into(), credentials: "c".into() }),
+            Change::insert(&instance("one")),
+            Change::insert(&instance("two")),
+            Change::insert(&ManagedEnvironment {
+                id: "e".into(),
+                name: "n".into(),
+                credentials: "c".into(),
+                created_on,
+            }),
+            Change::insert(&ClusterUser { id: "u".into(), user_name: "uid".into(), created_on, display_name: None }),
+            Change::insert(&ClusterAccess {
+                user: "u".into(),
+                environment: "e".into(),
+                instance: "one".into(),
+                created_on,
+            }),
+            Change::insert(&Application {
+                id: "a".into(),
+                name: "gitopsdepl-x".into(),
+                spec_field: "spec: {}\n".into(),
+                instance: "one".into(),
+                environment: Some("e".into()),
+                created_on,
+            }),
+            Change::insert(&ApplicationOwner { application: "a".into(), user: "u".into(), created_on }),
+            Change::insert(&ApplicationState { application: "a".into(), status: Some(vec![0, 159, 255]) }),
+            Change::insert(&Placement {
+                user: "u".into(),
+                environment: "e".into(),
+                instance: "one".into(),
+                epoch: 4,
+                moving: Some("m".into()),
+                created_on,
+            }),
+        ])
+        .await
+        .unwrap();
+    ledger
+}
+
+async fn saved(ledger: &Ledger) -> Vec<u8> {
+    let mut file = Vec::new();
+    backup(ledger, &mut file).await.unwrap();
+    file
+}
+
+#[tokio::test]
+async fn what_was_saved_is_read_back_to_the_byte() {
+    let from = filled().await;
+    let file = saved(&from).await;
+    let rows = read(&mut file.as_slice()).unwrap();
+    let to = ledger().await;
+    to.import(&rows).await.unwrap();
+    assert_eq!(to.export().await.unwrap(), from.export().await.unwrap());
+    assert_eq!(to.list::<ClusterCredentials>(&Filter::all()).await.unwrap(), [credentials()]);
+    // What there was before goes.
+    to.import(&[]).await.unwrap();
+    assert!(to.export().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn credentials_leave_as_they_are_stored() {
+    let key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let sealed =
+        Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::with_keys(key).unwrap()).await.unwrap();
+    sealed.migrate().await.unwrap();
+    let row = ClusterCredentials { bearer_token: Some("very-secret-token".into()), ..credentials() };
+    sealed.commit(&[Change::insert(&row)]).await.unwrap();
+    let text = String::from_utf8(saved(&sealed).await).unwrap();
+    assert!(text.contains("swb1:k1:") && !text.contains("very-secret-token"), "{text}");
+    let rows = read(&mut text.as_bytes()).unwrap();
+    sealed.import(&rows).await.unwrap();
+    assert_eq!(sealed.list::<ClusterCredentials>(&Filter::all()).await.unwrap(), [row]);
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_off_changes_nothing() {
+    let file = saved(&filled().await).await;
+    let text = String::from_utf8(file).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for cut in 0..lines.len() {
+        let part = lines[..cut].join("\n");
+        assert!(matches!(read(&mut part.as_bytes()), Err(BackupError::Line { .. })), "cut after {cut} lines");
+    }
+    assert!(matches!(read(&mut &b"something else\n"[..]), Err(BackupError::Line { number: 1, .. })));
+}
+
+/// A cluster that is asked nothing.
+fn engine() -> Engine {
+    let service = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
+        Err::<http::Response<kube::client::Body>, _>(tower::BoxError::from(request.uri().to_string()))
+    });
+    Engine::new(kube::Client::new(service, "default"))
+}
+
+#[tokio::test]
+async fn a_unit_that_moved_since_is_where_its_application_is() {
+    let ledger = filled().await;
+    let rows: Vec<Stored> = ledger.export().await.unwrap().into_iter().filter(is_kept).map(at_rest).collect();
+    ledger.import(&rows).await.unwrap();
+    let found = [json!({"metadata": {"name": "gitopsdepl-x", "namespace": "argocd-two"}})];
+    let moved = Adopted { instances: 0, applications: 1 };
+    assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
+    let applications: Vec<Application> = ledger.list(&Filter::all()).await.unwrap();
+    assert_eq!(applications[0].instance.as_str(), "two");
+    let placements: Vec<Placement> = ledger.list(&Filter::all()).await.unwrap();
+    assert_eq!((placements[0].instance.as_str(), placements[0].epoch, &placements[0].moving), ("two", 5, &None));
+    let accesses: Vec<ClusterAccess> = ledger.list(&Filter::all()).await.unwrap();
+    assert_eq!(accesses[0].instance.as_str(), "two");
+    // Looked at again, nothing is to be done.
+    assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), Adopted::default());
+}

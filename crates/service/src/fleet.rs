@@ -1,0 +1,118 @@
+//! The fleet at work: Argo CD instances are added, listed, cordoned and removed, and units move between them.
+//!
+//! ```text
+//!  rows + objects ─▶ switchboard_gitops::fleet decides ─▶ commit, or writes to the engine cluster ─▶ rows + objects …
+//! ```
+//!
+//! Nothing is remembered here. Whoever calls [`Fleet::advance`] carries a move on from where it stands; two who do so at once get in
+//! nobody's way.
+
+mod carry;
+mod gather;
+mod members;
+mod objects;
+mod refill;
+mod removal;
+mod units;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use switchboard_gitops::fleet::moving::CannotMove;
+use switchboard_ledger::{LedgerError, Moment};
+
+pub use carry::Advance;
+pub(crate) use members::entries;
+pub use members::{Entry, Wanted};
+pub use objects::{Engine, EngineError};
+
+use crate::error::ServiceError;
+use crate::store::Store;
+
+/// The instances of one engine cluster.
+#[derive(Clone)]
+pub struct Fleet {
+    store: Store,
+    engine: Engine,
+    isolated: bool,
+    clock: Clock,
+}
+
+/// What time it is. Tests have hours that are shorter.
+pub type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
+
+/// Why something about the fleet is not done.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// The database failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The database failed, or others were faster again and again.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The cluster of the instances failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// There is none of that namespace.
+    #[error("could not find an Argo CD instance in namespace `{0}`\nhint: `switchboard gitops fleet list` names them")]
+    NoInstance(String),
+    /// The namespace has no name of an instance.
+    #[error(
+        "could not find namespace `{0}`\nhint: create it, and Argo CD in it, or let `fleet add --create-namespace` create it"
+    )]
+    NoNamespace(String),
+    /// It still has units.
+    #[error(
+        "could not remove the Argo CD instance in `{namespace}`: it has {units} units\nhint: move them with `switchboard gitops fleet move`, and cordon it so that it gets no new ones"
+    )]
+    InUse {
+        /// Which.
+        namespace: String,
+        /// How many.
+        units: u64,
+    },
+    /// Nobody else could take what it has.
+    #[error(
+        "could not remove the Argo CD instance in `{namespace}`: it has {credentials} repository credentials, and there is no other to take them\nhint: add another one with `switchboard gitops fleet add`"
+    )]
+    LastOne {
+        /// Which.
+        namespace: String,
+        /// How many.
+        credentials: usize,
+    },
+    /// The tenant has nothing there.
+    #[error(
+        "could not find what tenant `{tenant}` deploys to `{environment}`\nhint: it is placed when its first deployment is created"
+    )]
+    NoUnit {
+        /// The tenant's namespace.
+        tenant: String,
+        /// The environment's name, or the tenant's own namespace.
+        environment: String,
+    },
+    /// The unit cannot move.
+    #[error(transparent)]
+    Cannot(#[from] CannotMove),
+    /// The row of a move is gone, with its tenant or its environment.
+    #[error("could not find the move: its tenant or its environment is gone")]
+    NoMove,
+}
+
+impl Fleet {
+    /// The instances that a database knows of the cluster this client reaches. With `isolated`, tenants have projects of their own.
+    pub fn new(store: Store, client: kube::Client, isolated: bool) -> Fleet {
+        let clock = Arc::new(|| Moment::from_unix_us(Timestamp::now().as_microsecond()));
+        Fleet { store, engine: Engine::new(client), isolated, clock }
+    }
+
+    /// With a clock of its own.
+    #[must_use]
+    pub fn timed(self, clock: Clock) -> Fleet {
+        Fleet { clock, ..self }
+    }
+
+    fn now(&self) -> Moment {
+        (self.clock)()
+    }
+}

@@ -1,0 +1,171 @@
+//! Moves, carried step by step.
+
+use std::time::Duration;
+
+use switchboard_gitops::fleet::Unit;
+use switchboard_gitops::fleet::moving::{self, Next};
+use switchboard_ledger::ids::{MoveId, MoveStep};
+use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::rows::fleet::{Move, Placement};
+use switchboard_ledger::{Change, Filter, Key, Signal};
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use super::objects::Written;
+use super::{Fleet, FleetError};
+use crate::ids;
+
+/// How long until a move is tried again that a cluster or the database was in the way of.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// How a move stands after a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// Something was done.
+    Done,
+    /// Nothing can be done for so many milliseconds.
+    Wait(u64, String),
+    /// It is over.
+    Over(Move),
+}
+
+impl Fleet {
+    /// Begins to move a unit, or finds the move that is under way to the same place.
+    ///
+    /// # Errors
+    /// When the unit is there already, or on its way elsewhere.
+    pub async fn begin(&self, unit: &Unit, target: &EngineInstance) -> Result<Move, FleetError> {
+        loop {
+            let key = Key::of([unit.user.as_str(), unit.environment.as_str()]);
+            let placement: Placement = self.store.ledger().get(&key).await?.ok_or(FleetError::NoMove)?;
+            if let Some(moving) = &placement.moving
+                && let Some(row) = self.store.ledger().get::<Move>(&Key::from(moving)).await?
+                && row.target == target.id
+            {
+                return Ok(row);
+            }
+            let (row, mut changes) = moving::begin(&placement, &target.id, MoveId::from(ids::new()), self.now())?;
+            // One that is over is kept until the next begins: there are never more than units.
+            let earlier: Vec<Move> = self.store.ledger().list(&Filter::all().is("move_user_id", &unit.user)).await?;
+            let of_unit = earlier.iter().filter(|other| other.environment == unit.environment);
+            changes.extend(of_unit.filter(|other| !moving::is_open(other)).map(Change::delete));
+            if self.store.commit(&changes).await? {
+                return Ok(row);
+            }
+        }
+    }
+
+    /// Sends a unit back to where it was, as long as that is possible.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn turn_back(&self, id: &MoveId) -> Result<bool, FleetError> {
+        let row: Move = self.store.ledger().get(&Key::from(id)).await?.ok_or(FleetError::NoMove)?;
+        if row.step > MoveStep::Flip {
+            return Ok(false);
+        }
+        let back =
+            Move { step: MoveStep::Return, human_readable_state: Some("it was called back".into()), ..row.clone() };
+        Ok(self.store.commit(&[Change::update(&row, &back)]).await?)
+    }
+
+    /// Does what is to be done now, once.
+    ///
+    /// # Errors
+    /// When the database or the cluster fails; the move stands where it stood.
+    pub async fn advance(&self, id: &MoveId) -> Result<Advance, FleetError> {
+        let gathered = self.gather(id).await?;
+        match moving::next(&gathered.scene(self.now())) {
+            Next::Over => Ok(Advance::Over(gathered.row)),
+            Next::Wait(ms, why) => Ok(Advance::Wait(ms, why)),
+            // Too late is as good: what is to be done now is found out by looking.
+            Next::Commit(changes) => self.store.commit(&changes).await.map(|_| Advance::Done).map_err(FleetError::from),
+            Next::Act(acts) => {
+                for act in &acts {
+                    if self.engine.act(act).await? == Written::Stale {
+                        break;
+                    }
+                }
+                Ok(Advance::Done)
+            }
+        }
+    }
+
+    /// Carries a move to its end, telling each step as it begins.
+    ///
+    /// # Errors
+    /// When the database or the cluster fails.
+    pub async fn finish(&self, id: &MoveId, mut told: impl FnMut(&str)) -> Result<Move, FleetError> {
+        let mut last = String::new();
+        loop {
+            let line = match self.advance(id).await? {
+                Advance::Over(row) => return Ok(row),
+                Advance::Done => match self.store.ledger().get::<Move>(&Key::from(id)).await? {
+                    Some(row) => row.step.as_str().to_string(),
+                    None => return Err(FleetError::NoMove),
+                },
+                Advance::Wait(ms, why) => {
+                    sleep(Duration::from_millis(ms)).await;
+                    why
+                }
+            };
+            if line != last {
+                told(&line);
+                last = line;
+            }
+        }
+    }
+
+    /// Carries every open move, now and whenever one is begun: what an agent does beside its other work.
+    pub async fn carry(self) {
+        loop {
+            if let Err(error) = self.carry_until_lost().await {
+                warn!(error = %crate::error::told(&error), "moves between Argo CD instances wait");
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    async fn carry_until_lost(&self) -> Result<(), FleetError> {
+        let mut signals = self.store.ledger().signals().await?;
+        loop {
+            let mut open: Vec<Move> = self.store.ledger().list(&Filter::all()).await?;
+            open.retain(moving::is_open);
+            if open.is_empty() {
+                while !concerns_moves(&signals.next().await) {}
+                continue;
+            }
+            // All a step at a time: one that waits for a sync keeps nobody else waiting.
+            let mut rest = RETRY;
+            for row in &open {
+                rest = rest.min(self.step(&row.id).await);
+            }
+            sleep(rest).await;
+        }
+    }
+
+    /// One step of one move; says when to look again.
+    async fn step(&self, id: &MoveId) -> Duration {
+        match self.advance(id).await {
+            Ok(Advance::Done) => Duration::ZERO,
+            Ok(Advance::Wait(ms, _)) => Duration::from_millis(ms),
+            Ok(Advance::Over(over)) => {
+                info!(moved = %over.id, step = over.step.as_str(), "a unit was moved");
+                Duration::ZERO
+            }
+            // It went with its tenant or its environment.
+            Err(FleetError::NoMove) => RETRY,
+            Err(error) => {
+                warn!(moved = %id, error = %crate::error::told(&error), "a move between Argo CD instances waits");
+                RETRY
+            }
+        }
+    }
+}
+
+fn concerns_moves(signals: &[Signal]) -> bool {
+    signals.iter().any(|signal| match signal {
+        Signal::Everything => true,
+        Signal::Changed { table, .. } => table == "switchboard_move",
+    })
+}

@@ -1,0 +1,177 @@
+//! The instances of a fleet: added, listed, cordoned.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::rand::{SecureRandom, SystemRandom};
+use serde_json::{Value, json};
+use switchboard_gitops::fleet::Candidate;
+use switchboard_gitops::fleet::moving::is_open;
+use switchboard_gitops::fleet::setup::{Limits, Reach, Registration, configuration, definitions, register};
+use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_ledger::ids::{InstanceState, Uid};
+use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::rows::fleet::{Member, Move};
+use switchboard_ledger::{Change, LedgerError, View};
+
+use super::gather::all;
+use super::{Fleet, FleetError, refill};
+use crate::{ids, instance};
+
+/// Length of the key an Argo CD signs with.
+const KEY_BYTES: usize = 32;
+
+/// How a namespace is to be an Argo CD of the fleet.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The namespace.
+    pub namespace: &'a str,
+    /// What it takes.
+    pub limits: Limits,
+    /// What it may do in its own cluster.
+    pub reach: Reach,
+    /// Whether the namespace is created if it is not there.
+    pub create: bool,
+}
+
+/// An instance with what it takes and what it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The instance and its load.
+    pub candidate: Candidate,
+    /// Units that are on their way to it or away from it.
+    pub moving: usize,
+}
+
+impl Fleet {
+    /// Prepares a namespace (kinds, configuration, rights) and registers it. Done again, it changes what differs in limits and
+    /// leaves what is there as it is.
+    ///
+    /// # Errors
+    /// When there is no such namespace, or the cluster or the database refuses.
+    pub async fn add(&self, wanted: &Wanted<'_>) -> Result<EngineInstance, FleetError> {
+        for definition in definitions() {
+            self.engine.create(&definition).await?;
+        }
+        self.engine.established("applications.argoproj.io").await?;
+        self.engine.established("appprojects.argoproj.io").await?;
+        let namespace = self.namespace(wanted.namespace, wanted.create).await?;
+        let mut key = [0; KEY_BYTES];
+        SystemRandom::new().fill(&mut key).expect("the system gives random bytes");
+        for object in configuration(wanted.namespace, &STANDARD.encode(key), wanted.reach) {
+            self.engine.create(&object).await?;
+        }
+        let cluster = self.namespace("kube-system", false).await?.uid;
+        loop {
+            let mut view = self.store.ledger().view().await?;
+            let (mappings, members) = (all(&mut view).await?, all(&mut view).await?);
+            let instances: Vec<EngineInstance> = all(&mut view).await?;
+            let registration = Registration {
+                cluster: &cluster,
+                namespace: &namespace,
+                mappings: &mappings,
+                instances: &instances,
+                members: &members,
+                limits: wanted.limits,
+                now: self.now(),
+            };
+            let (instance, mut changes) = register(&registration, ids::new);
+            let is_anew = |before: &EngineInstance| before.id == instance.id && before.namespace_uid != namespace.uid;
+            if instances.iter().any(is_anew) {
+                changes.extend(refill::changes(&mut view, &instance, registration.now).await?);
+            }
+            view.end().await?;
+            if self.store.commit(&changes).await? {
+                return Ok(instance);
+            }
+        }
+    }
+
+    pub(super) async fn namespace(&self, name: &str, create: bool) -> Result<Namespace, FleetError> {
+        if create {
+            let wanted = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+            self.engine.create(&wanted).await?;
+        }
+        let found = self.engine.get("v1", "Namespace", "", name).await?;
+        let uid = found.as_ref().and_then(|found| found["metadata"]["uid"].as_str()).map(Uid::from);
+        Ok(Namespace { name: name.to_string(), uid: uid.ok_or_else(|| FleetError::NoNamespace(name.to_string()))? })
+    }
+
+    /// Every instance, by namespace.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn list(&self) -> Result<Vec<Entry>, FleetError> {
+        let mut view = self.store.ledger().view().await?;
+        let entries = entries(&mut view).await?;
+        view.end().await?;
+        Ok(entries)
+    }
+
+    /// Cordons an instance, or gives it new units again.
+    ///
+    /// # Errors
+    /// When it is not in the fleet.
+    pub async fn set_state(&self, namespace: &str, state: InstanceState) -> Result<Member, FleetError> {
+        loop {
+            let mut view = self.store.ledger().view().await?;
+            let entry = self.entry(&mut view, namespace).await?;
+            view.end().await?;
+            let found = entry.candidate.member;
+            let before = found.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))?;
+            let after = Member { state, ..before.clone() };
+            if after == before {
+                return Ok(after);
+            }
+            if self.store.commit(&[Change::update(&before, &after)]).await? {
+                return Ok(after);
+            }
+        }
+    }
+
+    /// The instance of a namespace.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn instance(&self, namespace: &str) -> Result<EngineInstance, FleetError> {
+        let mut view = self.store.ledger().view().await?;
+        let entry = self.entry(&mut view, namespace).await?;
+        view.end().await?;
+        Ok(entry.candidate.instance)
+    }
+
+    pub(super) async fn entry(&self, view: &mut View, namespace: &str) -> Result<Entry, FleetError> {
+        let found = entries(view).await?.into_iter().find(|entry| entry.candidate.instance.namespace == namespace);
+        found.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))
+    }
+}
+
+/// Every instance with its load.
+pub(crate) async fn entries(view: &mut View) -> Result<Vec<Entry>, LedgerError> {
+    let mut moves: Vec<Move> = all(view).await?;
+    moves.retain(is_open);
+    let mut entries = Vec::new();
+    for candidate in instance::candidates(view).await? {
+        let id = &candidate.instance.id;
+        let moving = moves.iter().filter(|row| row.source == *id || row.target == *id).count();
+        entries.push(Entry { candidate, moving });
+    }
+    entries.sort_by(|a, b| a.candidate.instance.namespace.cmp(&b.candidate.instance.namespace));
+    Ok(entries)
+}
+
+/// An entry for programs.
+impl From<&Entry> for Value {
+    fn from(entry: &Entry) -> Value {
+        let Candidate { instance, member, applications, environments } = &entry.candidate;
+        json!({
+            "namespace": instance.namespace,
+            "id": instance.id.as_str(),
+            "state": member.as_ref().map_or("unregistered", |member| member.state.as_str()),
+            "applications": applications,
+            "maxApplications": member.as_ref().map(|member| member.max_applications),
+            "units": environments,
+            "maxUnits": member.as_ref().map(|member| member.max_environments),
+            "moving": entry.moving,
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! An instance leaves the fleet.
+
+use switchboard_gitops::argo::{DATABASE_ID, SECRET_TYPE};
+use switchboard_gitops::fleet::Candidate;
+use switchboard_gitops::fleet::moving::forget;
+use switchboard_gitops::flow::operation::{Wish, ask};
+use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource};
+use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
+use switchboard_ledger::{Change, Filter, Moment, View};
+
+use super::{Entry, Fleet, FleetError, entries};
+use crate::error::ServiceError;
+use crate::ids;
+
+/// How often is tried to remove an instance that somebody gives something to meanwhile.
+const MAX_ATTEMPTS: u32 = 8;
+
+impl Fleet {
+    /// Takes an instance out of the fleet. Credentials of tenants that have nothing there but those go to another one; what is in
+    /// its namespace beside them stays: it is Argo CD's.
+    ///
+    /// # Errors
+    /// When it has units, or Applications of the original.
+    pub async fn remove(&self, namespace: &str) -> Result<EngineInstance, FleetError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let mut view = self.store.ledger().view().await?;
+            let all = entries(&mut view).await?;
+            let entry = all.iter().find(|entry| entry.candidate.instance.namespace == namespace);
+            let entry = entry.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))?;
+            unused(entry)?;
+            let instance = entry.candidate.instance.clone();
+            let left: Vec<RepositoryCredentials> =
+                view.list(&Filter::all().is("repo_cred_engine_id", &instance.id)).await?;
+            let changes = match left.is_empty() {
+                true => gone(&mut view, entry).await?,
+                false => rehomed(&mut view, &all, entry, &left, self.now()).await?,
+            };
+            view.end().await?;
+            if left.is_empty() {
+                self.without_secrets(namespace).await?;
+            }
+            // If not, somebody placed a unit there meanwhile.
+            if self.store.commit(&changes).await? && left.is_empty() {
+                return Ok(instance);
+            }
+        }
+        Err(ServiceError::Contended { attempts: MAX_ATTEMPTS }.into())
+    }
+
+    /// No credential stays where nobody looks after it.
+    async fn without_secrets(&self, namespace: &str) -> Result<(), FleetError> {
+        let ours = format!("{SECRET_TYPE},{DATABASE_ID}");
+        for secret in self.engine.list("v1", "Secret", namespace, &ours).await? {
+            self.engine.act(&forget(&secret)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn unused(entry: &Entry) -> Result<(), FleetError> {
+    let units = entry.candidate.environments.max(u64::from(entry.candidate.applications > 0));
+    let units = units.max(u64::try_from(entry.moving).unwrap_or(u64::MAX));
+    match units {
+        0 => Ok(()),
+        units => Err(FleetError::InUse { namespace: entry.candidate.instance.namespace.clone(), units }),
+    }
+}
+
+/// Credentials go to where their tenant is, or where it would be.
+async fn rehomed(
+    view: &mut View,
+    all: &[Entry],
+    from: &Entry,
+    credentials: &[RepositoryCredentials],
+    now: Moment,
+) -> Result<Vec<Change>, FleetError> {
+    let mut changes = Vec::new();
+    for row in credentials {
+        let used = crate::instance::of_units(view, &row.user).await?;
+        let Some(target) = used.into_iter().next().or_else(|| other(all, &from.candidate)) else {
+            let namespace = from.candidate.instance.namespace.clone();
+            return Err(FleetError::LastOne { namespace, credentials: credentials.len() });
+        };
+        let moved = RepositoryCredentials { instance: target.clone(), ..row.clone() };
+        changes.push(Change::update(row, &moved));
+        let asked = crate::rows::operations(view, row.id.as_str()).await?;
+        let wish = Wish {
+            instance: &target,
+            resource: OperationResource::RepositoryCredentials,
+            resource_id: row.id.as_str(),
+            owner: &row.user,
+        };
+        changes.extend(ask(&asked, &wish, || OperationId::from(ids::new()), now));
+    }
+    Ok(changes)
+}
+
+/// The first other instance of the fleet, by its namespace.
+fn other(all: &[Entry], from: &Candidate) -> Option<EngineInstanceId> {
+    let members = all.iter().filter(|entry| entry.candidate.member.is_some());
+    members.map(|entry| &entry.candidate.instance.id).find(|id| **id != from.instance.id).cloned()
+}
+
+async fn gone(view: &mut View, entry: &Entry) -> Result<Vec<Change>, FleetError> {
+    let instance = &entry.candidate.instance;
+    let mut changes: Vec<Change> = entry.candidate.member.iter().map(Change::delete).collect();
+    let operations: Vec<Operation> = view.list(&Filter::all().is("instance_id", &instance.id)).await?;
+    changes.extend(operations.iter().map(Change::delete));
+    // What was used through it once is used no longer: there is no unit.
+    let accesses = Filter::all().is("clusteraccess_gitops_engine_instance_id", &instance.id);
+    changes.extend(view.list::<ClusterAccess>(&accesses).await?.iter().map(Change::delete));
+    let mappings = Filter::all()
+        .is("db_relation_type", KubernetesRelation::EngineInstance)
+        .is("db_relation_key", instance.id.as_str());
+    changes.extend(view.list::<KubernetesToDatabase>(&mappings).await?.iter().map(Change::delete));
+    changes.push(Change::delete(instance));
+    Ok(changes)
+}

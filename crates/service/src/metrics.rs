@@ -1,0 +1,147 @@
+//! What Prometheus reads of the GitOps Service: the original's names with the original's meaning, and ours beside them.
+//!
+//! Everything is counted when somebody asks: a service that nobody scrapes asks its database nothing.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
+use switchboard_gitops::fleet::moving;
+use switchboard_gitops::kinds;
+use switchboard_ledger::ids::{OperationResource, OperationState};
+use switchboard_ledger::rows::fleet::Move;
+use switchboard_ledger::rows::{DeploymentToApplication, Operation};
+use switchboard_ledger::{Filter, Ledger};
+
+use crate::fleet::{Engine, Entry, FleetError, entries};
+
+/// Within how many seconds an Application must have been compared to count as reconciled, as in the original.
+const RECONCILED_S: i64 = 180;
+
+/// What is counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Deployments.
+    pub deployments: u64,
+    /// Deployments whose Application could not be made as it should be.
+    pub failures: u64,
+    /// Operations by state, in the order of [`STATES`].
+    pub operations: [u64; 4],
+    /// Instances with their load.
+    pub instances: Vec<Entry>,
+    /// Moves under way.
+    pub moves: u64,
+    /// What the engine cluster says; none where it is not asked.
+    pub engine: Option<EngineCounts>,
+}
+
+/// What is counted on the engine cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EngineCounts {
+    /// Operation resources.
+    pub operations: u64,
+    /// Applications that were compared lately, in percent.
+    pub reconciled_percent: f64,
+}
+
+/// The states of [`Counts::operations`].
+pub const STATES: [OperationState; 4] =
+    [OperationState::Waiting, OperationState::InProgress, OperationState::Completed, OperationState::Failed];
+
+/// Counts rows, and, with an engine cluster, objects.
+///
+/// # Errors
+/// When the database or the cluster fails.
+pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, FleetError> {
+    let mut view = ledger.view().await?;
+    let mut counts = Counts::default();
+    for (at, state) in STATES.into_iter().enumerate() {
+        counts.operations[at] = view.count::<Operation>("state", state).await?;
+    }
+    let failed = Filter::all().is("state", OperationState::Failed).is("resource_type", OperationResource::Application);
+    let failed: BTreeSet<String> =
+        view.list::<Operation>(&failed).await?.into_iter().map(|row| row.resource_id).collect();
+    counts.failures = failed.len() as u64;
+    counts.deployments = view.list::<DeploymentToApplication>(&Filter::all()).await?.len() as u64;
+    counts.instances = entries(&mut view).await?;
+    counts.moves = view.list::<Move>(&Filter::all()).await?.iter().filter(|row| moving::is_open(row)).count() as u64;
+    view.end().await?;
+    if let Some(engine) = engine {
+        counts.engine = Some(look(engine, &counts.instances).await?);
+    }
+    Ok(counts)
+}
+
+async fn look(engine: &Engine, instances: &[Entry]) -> Result<EngineCounts, FleetError> {
+    let (mut operations, mut applications) = (0, Vec::new());
+    for entry in instances {
+        let namespace = &entry.candidate.instance.namespace;
+        operations += engine.list(kinds::API_VERSION, kinds::operation::KIND, namespace, "").await?.len() as u64;
+        applications.extend(engine.list(API_VERSION, application::KIND, namespace, DATABASE_ID).await?);
+    }
+    Ok(EngineCounts { operations, reconciled_percent: reconciled(&applications, Timestamp::now()) })
+}
+
+/// The part of Applications that were compared lately, in percent; of none, all.
+fn reconciled(applications: &[Value], now: Timestamp) -> f64 {
+    let lately = |object: &&Value| {
+        let at = object["status"]["reconciledAt"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
+        at.is_some_and(|at| now.as_second() - at.as_second() <= RECONCILED_S)
+    };
+    match applications.len() {
+        0 => 100.0,
+        all => applications.iter().filter(lately).count() as f64 * 100.0 / all as f64,
+    }
+}
+
+/// The page.
+pub fn text(counts: &Counts) -> String {
+    let mut page = String::new();
+    let mut gauge = |name: &str, help: &str, lines: &[(String, f64)]| {
+        let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} gauge");
+        for (labels, value) in lines {
+            let _ = writeln!(page, "{name}{labels} {value}");
+        }
+    };
+    let mut one = |name: &str, help: &str, value: u64| gauge(name, help, &[(String::new(), value as f64)]);
+    let [waiting, in_progress, completed, failed] = counts.operations;
+    one("total_number_of_operationDB_rows", "Operations.", waiting + in_progress + completed + failed);
+    one("operationDB_rows_in_waiting_state", "Operations that nobody has begun.", waiting);
+    one("operationDB_rows_in_in_progress_state", "Operations that an agent works on.", in_progress);
+    one("operationDB_rows_in_completed_state", "Operations that are done.", completed);
+    one("operationDB_rows_in_error_state", "Operations that were given up.", failed);
+    one("total_operationDB_rows_in_complete_state", "Operations that are over.", completed + failed);
+    one("operationDB_rows_in_non_complete_state", "Operations that are not over.", waiting + in_progress);
+    one("operationDB_completedState", "Operations that are done.", completed);
+    one("operationDB_failedState", "Operations that were given up.", failed);
+    one("switchboard_gitops_moves", "Units on their way between Argo CD instances.", counts.moves);
+    let labelled = |label: &str, value: u64| [(format!("{{gitopsDeployment=\"{label}\"}}"), value as f64)];
+    gauge("active_gitopsDeployments", "GitOpsDeployments.", &labelled("success", counts.deployments));
+    gauge("gitopsDeployments_failures", "GitOpsDeployments that failed.", &labelled("fail", counts.failures));
+    let each = |value: &dyn Fn(&Entry) -> f64| -> Vec<(String, f64)> {
+        let line = |entry: &Entry| (format!("{{instance=\"{}\"}}", entry.candidate.instance.namespace), value(entry));
+        counts.instances.iter().map(line).collect()
+    };
+    let limit = |of: fn(&switchboard_ledger::rows::fleet::Member) -> i64| {
+        move |entry: &Entry| entry.candidate.member.as_ref().map_or(0.0, |member| of(member) as f64)
+    };
+    let name = "switchboard_gitops_instance_applications";
+    gauge(name, "Applications of an Argo CD instance.", &each(&|entry| entry.candidate.applications as f64));
+    let name = "switchboard_gitops_instance_applications_limit";
+    gauge(name, "Applications an Argo CD instance is given at most.", &each(&limit(|member| member.max_applications)));
+    let name = "switchboard_gitops_instance_units";
+    gauge(name, "Units of an Argo CD instance.", &each(&|entry| entry.candidate.environments as f64));
+    let name = "switchboard_gitops_instance_units_limit";
+    gauge(name, "Units an Argo CD instance is given at most.", &each(&limit(|member| member.max_environments)));
+    if let Some(engine) = counts.engine {
+        gauge("number_of_operationsCR", "Operation resources.", &[(String::new(), engine.operations as f64)]);
+        let help = "Applications that were compared in the last three minutes, in percent.";
+        gauge("gitops_argocd_apps_reconciled_percent", help, &[(String::new(), engine.reconciled_percent)]);
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::*;
+
+/// Every gauge of the original, backend's and agent's.
+const ORIGINAL: [&str; 13] = [
+    "active_gitopsDeployments{gitopsDeployment=\"success\"} 7",
+    "gitopsDeployments_failures{gitopsDeployment=\"fail\"} 2",
+    "total_number_of_operationDB_rows 10",
+    "operationDB_rows_in_waiting_state 1",
+    "operationDB_rows_in_in_progress_state 2",
+    "operationDB_rows_in_completed_state 3",
+    "operationDB_rows_in_error_state 4",
+    "total_operationDB_rows_in_complete_state 7",
+    "operationDB_rows_in_non_complete_state 3",
+    "operationDB_completedState 3",
+    "operationDB_failedState 4",
+    "number_of_operationsCR 5",
+    "gitops_argocd_apps_reconciled_percent 50",
+];
+
+#[test]
+fn every_gauge_of_the_original_is_there() {
+    let counts = Counts {
+        deployments: 7,
+        failures: 2,
+        operations: [1, 2, 3, 4],
+        engine: Some(EngineCounts { operations: 5, reconciled_percent: 50.0 }),
+        ..Counts::default()
+    };
+    let page = text(&counts);
+    for line in ORIGINAL {
+        assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
+    }
+    let names: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    let once: BTreeSet<&&str> = names.iter().collect();
+    assert_eq!(once.len(), names.len(), "a family is told once: {names:?}");
+}
+
+#[test]
+fn who_was_compared_lately_counts() {
+    let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
+    let at = |at: &str| json!({ "status": { "reconciledAt": at } });
+    let all = [at("2026-11-16T11:58:00Z"), at("2026-11-16T11:56:00Z"), json!({}), at("2026-11-16T12:00:00Z")];
+    assert_eq!(reconciled(&all, now), 50.0);
+    assert_eq!(reconciled(&[], now), 100.0);
+}
+
+/// Names of metrics that a text uses.
+fn used(text: &str) -> BTreeSet<String> {
+    let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    let ours = |word: &&str| {
+        [
+            "switchboard_gitops_",
+            "operationDB_",
+            "gitops_argocd_",
+            "number_of_",
+            "active_gitops",
+            "gitopsDeployments_",
+            "total_",
+        ]
+        .iter()
+        .any(|start| word.starts_with(start))
+    };
+    text.split(word).filter(ours).map(str::to_string).collect()
+}
+
+#[test]
+fn dashboard_and_alerts_ask_for_what_there_is() {
+    let there = used(&text(&Counts { engine: Some(EngineCounts::default()), ..Counts::default() }));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana");
+    for file in ["gitops-dashboard.json", "gitops-alerts.yaml"] {
+        let asked = used(&std::fs::read_to_string(root.join(file)).unwrap());
+        assert!(asked.len() >= 5, "{file}: {asked:?}");
+        assert!(asked.is_subset(&there), "{file}: {:?}", asked.difference(&there).collect::<Vec<_>>());
+    }
+}

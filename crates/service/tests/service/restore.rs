@@ -1,0 +1,89 @@
+//! A backup that is older than what happened since.
+
+use serde_json::Value;
+use switchboard_ledger::rows::fleet::Placement;
+use switchboard_ledger::rows::*;
+use switchboard_service::backup;
+use switchboard_service::fleet::Engine;
+
+use crate::base::{Base, on_both};
+use crate::stage::{ARGO, ARGOCD, DEPLOYMENTS, Stage, plain, uid};
+
+on_both! {
+    what_is_newer_than_a_backup_is_found_again_and_nothing_goes
+}
+
+const OTHER: &str = "argocd-2";
+
+async fn synced(stage: &Stage, name: &str) -> String {
+    let found = stage
+        .until("a status", async || {
+            stage.deployment("shop", name).await.filter(|web| web["status"]["sync"]["status"] == "Synced")
+        })
+        .await;
+    uid(&found)
+}
+
+/// Every Application: where it is, and which it is.
+async fn objects(stage: &Stage) -> Vec<(Value, Value)> {
+    let all = stage.listed(&format!("{ARGO}/applications")).await;
+    all.iter().map(|one| (one["metadata"]["namespace"].clone(), one["metadata"]["uid"].clone())).collect()
+}
+
+async fn what_is_newer_than_a_backup_is_found_again_and_nothing_goes(base: Base) {
+    let mut stage = Stage::new(base).await;
+    for name in ["web", "old"] {
+        stage.deploy("shop", name, plain()).await;
+        synced(&stage, name).await;
+    }
+    stage.settled().await;
+    let mut file = Vec::new();
+    assert!(backup::backup(&stage.ledger, &mut file).await.unwrap() > 10);
+
+    // Since then one came, one went, and all of them moved.
+    stage.add_instance(OTHER).await;
+    stage.deploy("shop", "new", plain()).await;
+    synced(&stage, "new").await;
+    stage.delete("shop", DEPLOYMENTS, "old").await;
+    stage.until("two", async || (stage.all::<Application>().await.len() == 2).then_some(())).await;
+    stage.settled().await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", None).await.unwrap();
+    let row = fleet.begin(&unit, &fleet.instance(OTHER).await.unwrap()).await.unwrap();
+    fleet.finish(&row.id, |_| ()).await.unwrap();
+    stage.settled().await;
+    let before = objects(&stage).await;
+    let gone = stage.cascades();
+
+    stage.kill().await;
+    let engine = Engine::new(stage.engine.clone());
+    let (rows, adopted) = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    assert!(rows > 10);
+    assert_eq!(
+        (adopted.instances, adopted.applications),
+        (1, 1),
+        "an instance that is newer, and one that is there now"
+    );
+    stage.start().await;
+
+    stage.until("two again", async || (stage.all::<Application>().await.len() == 2).then_some(())).await;
+    for name in ["web", "new"] {
+        let uid = synced(&stage, name).await;
+        stage
+            .until("the label of its new row", async || {
+                let rows: Vec<Application> = stage.all().await;
+                let row = rows.into_iter().find(|row| row.name == format!("gitopsdepl-{uid}"))?;
+                let (at, object) = stage.anywhere(&uid).await?;
+                assert_eq!(at, OTHER);
+                (object["metadata"]["labels"]["databaseID"] == row.id.as_str()).then_some(())
+            })
+            .await;
+    }
+    stage.settled().await;
+    assert_eq!(objects(&stage).await, before, "the very same Applications, where they were");
+    assert_eq!(stage.cascades(), gone, "and nothing that was deployed went");
+    assert!(stage.listed(&format!("{ARGO}/namespaces/{ARGOCD}/applications")).await.is_empty());
+    let placements: Vec<Placement> = stage.all().await;
+    let other = fleet.instance(OTHER).await.unwrap();
+    assert!(placements.iter().all(|one| one.instance == other.id && one.moving.is_none()), "{placements:?}");
+}
