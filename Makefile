@@ -17,7 +17,7 @@ STUDY_SECONDS ?= 600
 comma := ,
 empty :=
 REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations ledger rest service)))
-REAL_SUITES := charts clientgo conformance console contract deploy docs gather go goldens helm hosting integrations kernel kubectl \
+REAL_SUITES := charts clientgo conformance console contract deploy docs gather gitops go goldens helm hosting integrations kernel kubectl \
   ledger own_chart plugs recorded service sprig
 
 .PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
@@ -52,14 +52,13 @@ record-charts: real ## Record the answers of the real Helm into crates/chart/tes
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --bin switchboard
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench plugs --bench console --bench chart --bench integrations
+	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench plugs --bench console --bench chart --bench integrations --bench gitops
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
 
 study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each, and write docs/COST.md
 	$(CARGO) build --release --workspace --bin switchboard
-	$(CARGO) build --workspace --features switchboard-suite/real --example study
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" SWITCHBOARD_BIN="$(CURDIR)/target/release/switchboard" \
-	  STUDY_SECONDS=$(STUDY_SECONDS) target/debug/examples/study
+	  STUDY_SECONDS=$(STUDY_SECONDS) $(CARGO) run --quiet -p switchboard-suite --features real --example study
 
 fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

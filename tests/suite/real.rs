@@ -1,7 +1,10 @@
 //! The real kube-apiserver, etcd and kube-controller-manager as loopback processes for the time of a test.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -84,6 +87,27 @@ impl Real {
     pub fn process(&self, component: &str) -> Option<u32> {
         let file = std::fs::read_to_string(self.dir.join(format!("{component}.pid"))).ok()?;
         file.lines().next()?.parse().ok()
+    }
+
+    /// Kills a component as a crash does, and starts it again as it was.
+    pub fn restart(&self, component: &str) -> Result<(), RealError> {
+        let run = |error| RealError::Run("a component anew", error);
+        let pid = self.process(component).ok_or_else(|| RealError::Up(format!("no {component} runs")))?;
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).map_err(run)?;
+        let line: Vec<&OsStr> =
+            line.split(|byte| *byte == 0).filter(|part| !part.is_empty()).map(OsStr::from_bytes).collect();
+        Command::new("kill").args(["-9", &pid.to_string()]).status().map_err(run)?;
+        let executable = Path::new(&format!("/proc/{pid}/exe")).to_path_buf();
+        while executable.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Of a shell that ends, so that nobody has to wait for it.
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(r#"log=$1; shift; setsid nohup "$@" >>"$log" 2>&1 </dev/null & echo $!"#).arg("sh");
+        let begun = shell.arg(self.dir.join(format!("{component}.log"))).args(&line).output().map_err(run)?;
+        let pid = String::from_utf8_lossy(&begun.stdout).trim().to_string();
+        let named = format!("{pid}\n{}\n", line.first().map_or("", |name| name.to_str().unwrap_or("")));
+        std::fs::write(self.dir.join(format!("{component}.pid")), named).map_err(run)
     }
 
     /// The administrator's kubeconfig.

@@ -1,0 +1,204 @@
+//! Deployments from creation to Argo CD's Application, on the real API server and PostgreSQL: how fast, what an idle one costs in
+//! memory, and what it asks of the database; and ten times as many on the embedded cluster and SQLite, where every part of them should
+//! take as long as the one before. No Argo CD runs: what is measured ends where its work begins.
+//!
+//! `DEPLOYMENTS=100` makes it smaller.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use kube::api::{Api, DynamicObject, ListParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::json;
+use switchboard_ledger::server::Server;
+use switchboard_suite::process::{Up, binary};
+use switchboard_suite::real::Real;
+
+/// Tenants that share the deployments.
+const TENANTS: usize = 20;
+
+/// Requests that create deployments at a time.
+const CREATE_AT_ONCE: usize = 16;
+
+/// How long until everything must be there.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// How long nothing happens while questions are counted.
+const IDLE: Duration = Duration::from_secs(30);
+
+const NAMESPACE: &str = "argocd-bench";
+
+fn main() {
+    let count: usize = std::env::var("DEPLOYMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(measure(count));
+    runtime.block_on(embedded(count * 10));
+}
+
+/// How many parts the deployments of the embedded cluster come in.
+const PARTS: usize = 4;
+
+/// Both roles in one process with the embedded cluster and SQLite.
+async fn embedded(count: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("switchboard.yaml");
+    std::fs::write(&config, format!("console: off\ngitops: {{namespace: {NAMESPACE}}}\n")).unwrap();
+    let data = folder.path().join("data");
+    let mut up = Up::start_with(&data, &["--config".as_ref(), config.as_os_str()]).unwrap();
+    let client = up.client().await.unwrap();
+    tenants(&client).await;
+    println!("| deployments | all Applications after | a second | resident |\n|---|---|---|---|");
+    for part in 0..PARTS {
+        let (from, to) = (count * part / PARTS, count * (part + 1) / PARTS);
+        let begin = Instant::now();
+        futures::stream::iter(from..to).for_each_concurrent(CREATE_AT_ONCE, |number| create(&client, number)).await;
+        deployed(&client, to, begin).await;
+        let took = begin.elapsed().as_secs_f64();
+        let resident = resident_kib(up.id()) as f64 / 1024.0;
+        println!("| {from} to {to} | {took:.1} s | {:.0} | {resident:.0} MiB |", (to - from) as f64 / took);
+    }
+}
+
+async fn tenants(client: &kube::Client) {
+    let namespaces = api(client, "v1", "Namespace", "");
+    for tenant in 0..TENANTS {
+        let namespace =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": format!("tenant-{tenant}") } });
+        namespaces.create(&PostParams::default(), &serde_json::from_value(namespace).unwrap()).await.unwrap();
+    }
+}
+
+/// Waits until there are so many Applications.
+async fn deployed(client: &kube::Client, count: usize, begin: Instant) {
+    let applications = api(client, "argoproj.io/v1alpha1", "Application", NAMESPACE);
+    while applications.list_metadata(&ListParams::default()).await.unwrap().items.len() < count {
+        assert!(begin.elapsed() < PATIENCE, "not all Applications are there");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn measure(count: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let real = Real::start_own().unwrap();
+    let postgres = Server::start().unwrap();
+    let url = postgres.database("gitops").unwrap();
+    let kubeconfig = kube::config::Kubeconfig::read_from(real.kubeconfig()).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    let client = kube::Client::try_from(config).unwrap();
+    kinds(&real, folder.path());
+    let kubeconfig = real.kubeconfig();
+    let base = ["--database", url.as_str(), "--plaintext-credentials"];
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(binary().unwrap());
+        command.arg("gitops").args(arguments).args(base);
+        command
+    };
+    done(&mut run(&["migrate"]));
+    done(
+        run(&["fleet", "add", NAMESPACE, "--create-namespace", "--max-applications", "100000", "--kubeconfig"])
+            .arg(&kubeconfig),
+    );
+    let start = |name: &str| -> Child {
+        let mut command = run(&[name, "--argocd-namespace", NAMESPACE, "--engine-kubeconfig"]);
+        command.arg(&kubeconfig).arg("--state-dir").arg(folder.path().join(name));
+        if name == "backend" {
+            command.arg("--kubeconfig").arg(&kubeconfig);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut roles = [start("backend"), start("agent")];
+    tenants(&client).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let before: Vec<u64> = roles.iter().map(|role| resident_kib(role.id())).collect();
+
+    let begin = Instant::now();
+    futures::stream::iter(0..count).for_each_concurrent(CREATE_AT_ONCE, |number| create(&client, number)).await;
+    let created = begin.elapsed();
+    deployed(&client, count, begin).await;
+    let took = begin.elapsed();
+    // What follows of it settles before anything is called idle.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let after: Vec<u64> = roles.iter().map(|role| resident_kib(role.id())).collect();
+    let asked = questions(&postgres);
+    tokio::time::sleep(IDLE).await;
+    // Each look is a question, too.
+    let idle = questions(&postgres) - asked - 1;
+
+    println!(
+        "| deployments | created in | all Applications after | a second | backend per deployment | agent per deployment | questions in {} idle s |",
+        IDLE.as_secs()
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let per = |at: usize| (after[at].saturating_sub(before[at])) as f64 / count as f64;
+    println!(
+        "| {count} | {:.1} s | {:.1} s | {:.0} | {:.1} KiB | {:.1} KiB | {idle} |",
+        created.as_secs_f64(),
+        took.as_secs_f64(),
+        count as f64 / took.as_secs_f64(),
+        per(0),
+        per(1)
+    );
+    for role in &mut roles {
+        let _ = role.kill();
+        let _ = role.wait();
+    }
+}
+
+async fn create(client: &kube::Client, number: usize) {
+    let namespace = format!("tenant-{}", number % TENANTS);
+    let object = json!({
+        "apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
+        "metadata": { "name": format!("web-{number}"), "namespace": namespace },
+        "spec": {
+            "source": { "repoURL": format!("https://git.example/{namespace}/web"), "path": "deploy", "targetRevision": "main" },
+            "destination": {}, "type": "automated",
+        },
+    });
+    let api = api(client, "managed-gitops.redhat.com/v1alpha1", "GitOpsDeployment", &namespace);
+    api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+}
+
+/// The tenants' kinds; Argo CD's come with `fleet add`.
+fn kinds(real: &Real, folder: &Path) {
+    let file = folder.join("kinds.yaml");
+    std::fs::write(&file, switchboard_gitops::kinds::CRDS.join("\n---\n")).unwrap();
+    let bin = std::env::var_os("SWITCHBOARD_REAL_BIN").expect("`make bench` sets SWITCHBOARD_REAL_BIN");
+    let kubectl = Path::new(&bin).join("kubectl");
+    done(
+        Command::new(kubectl)
+            .arg("--kubeconfig")
+            .arg(real.kubeconfig())
+            .args(["apply", "--server-side", "-f"])
+            .arg(file),
+    );
+}
+
+fn api(client: &kube::Client, version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    match namespace {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    }
+}
+
+fn resident_kib(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)
+}
+
+/// Transactions of the database so far.
+fn questions(postgres: &Server) -> i64 {
+    let sql = "select xact_commit + xact_rollback from pg_stat_database where datname = 'gitops'";
+    postgres.psql("postgres", sql).unwrap().parse().unwrap()
+}
+
+fn done(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}

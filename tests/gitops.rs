@@ -1,0 +1,17 @@
+//! The GitOps Service on everything real: kube-apiserver, kube-controller-manager, PostgreSQL, two Argo CD instances, git over HTTPS
+//! and SSH. What no machine of ours has is a kubelet: a test kubelet says how Deployments are.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "gitops/flows.rs"]
+mod flows;
+#[path = "gitops/git.rs"]
+mod git;
+#[path = "gitops/instance.rs"]
+mod instance;
+#[path = "gitops/kubelet.rs"]
+mod kubelet;
+#[path = "gitops/roles.rs"]
+mod roles;
+#[path = "gitops/stage.rs"]
+mod stage;

@@ -1,0 +1,400 @@
+//! Flows of the service, from a tenant's resource to what Argo CD deploys, and back.
+//!
+//! They stand on one stage, one after the other: to set it takes longer than most of them.
+
+use serde_json::{Value, json};
+
+use super::kubelet::BROKEN;
+use super::roles::Roles;
+use super::stage::{INSTANCES, Stage};
+use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
+
+const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
+const DEPLOYMENT: &str = "GitOpsDeployment";
+const CREDENTIAL: &str = "GitOpsDeploymentRepositoryCredential";
+const ENVIRONMENT: &str = "GitOpsDeploymentManagedEnvironment";
+const SYNC_RUN: &str = "GitOpsDeploymentSyncRun";
+const ARGO: &str = "argoproj.io/v1alpha1";
+
+fn manifests(colour: &str, image: &str) -> [(&'static str, String); 2] {
+    let settings =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings}}\ndata: {{colour: {colour}}}\n");
+    let web = format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  replicas: 1\n  selector: {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec: {{containers: [{{name: web, image: {image}}}]}}\n"
+    );
+    [("deploy/settings.yaml", settings), ("deploy/web.yaml", web)]
+}
+
+async fn commit(stage: &Stage, repository: &str, colour: &str, image: &str) -> String {
+    let files = manifests(colour, image);
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let revision = stage.git.commit(repository, &files);
+    stage.pushed().await;
+    revision
+}
+
+fn deployment(namespace: &str, name: &str, url: &str, kind: &str, destination: Value) -> Value {
+    json!({
+        "apiVersion": GITOPS, "kind": DEPLOYMENT, "metadata": { "name": name, "namespace": namespace },
+        "spec": {
+            "source": { "repoURL": url, "path": "deploy", "targetRevision": "main" },
+            "destination": destination,
+            "type": kind,
+        },
+    })
+}
+
+fn stands(sync: &'static str, health: &'static str) -> impl Fn(Option<&Value>) -> bool {
+    move |object| {
+        object.is_some_and(|object| {
+            object["status"]["sync"]["status"] == sync && object["status"]["health"]["status"] == health
+        })
+    }
+}
+
+fn colour(wanted: &'static str) -> impl Fn(Option<&Value>) -> bool {
+    move |object| object.is_some_and(|object| object["data"]["colour"] == wanted)
+}
+
+fn condition(kind: &'static str, reason: &'static str) -> impl Fn(Option<&Value>) -> bool {
+    move |object| {
+        let all = object.and_then(|object| object["status"]["conditions"].as_array());
+        all.is_some_and(|all| all.iter().any(|one| one["type"] == kind && one["reason"] == reason))
+    }
+}
+
+fn gone(object: Option<&Value>) -> bool {
+    object.is_none()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flows_of_the_service() {
+    let mut stage = Stage::set().await;
+    let mut roles = Roles::start(&stage);
+    automated(&stage, &mut roles).await;
+    manual(&stage, &mut roles).await;
+    terminated(&stage).await;
+    https(&stage, &mut roles).await;
+    ssh(&stage).await;
+    environments(&stage, &mut roles).await;
+    isolated(&stage).await;
+    finalized(&stage, &mut roles).await;
+    moved(&stage, &mut roles).await;
+    database_away(&mut stage).await;
+    cluster_away(&stage).await;
+    deleted(&stage, &mut roles).await;
+}
+
+/// What git says is deployed, how it stands is told, and what somebody edits is undone.
+async fn automated(stage: &Stage, roles: &mut Roles) {
+    stage.namespace("shop").await;
+    commit(stage, "shop", "blue", "web").await;
+    let url = format!("{}/shop", stage.git.https);
+    let made = stage.create(deployment("shop", "web", &url, "automated", json!({}))).await;
+    stage.rows::<Application>(1).await;
+    roles.bounce(stage);
+    let told = (GITOPS, DEPLOYMENT, "shop", "web");
+    let status = stage.until(told, "synced and healthy", stands("Synced", "Healthy")).await.unwrap();
+    assert_eq!(status["status"]["resources"].as_array().map(Vec::len), Some(2), "{status:#}");
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "blue", colour("blue")).await;
+
+    commit(stage, "shop", "blue", BROKEN).await;
+    stage.until(told, "degraded", stands("Synced", "Degraded")).await;
+    commit(stage, "shop", "green", "web").await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "green", colour("green")).await;
+    stage.until(told, "healthy again", stands("Synced", "Healthy")).await;
+
+    let name = format!("gitopsdepl-{}", made["metadata"]["uid"].as_str().unwrap());
+    let edit = json!({ "spec": { "source": { "path": "elsewhere" } } });
+    let instance = stage.home(&name).await;
+    stage.patch(ARGO, "Application", &instance, &name, edit).await;
+    let undone = |object: Option<&Value>| object.is_some_and(|object| object["spec"]["source"]["path"] == "deploy");
+    stage.until((ARGO, "Application", &instance, &name), "as it was", undone).await;
+    // What the tenant itself changes is deployed.
+    let other = [(
+        "other/settings.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {colour: teal}\n",
+    )];
+    let files = manifests("green", "web");
+    let all: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).chain(other).collect();
+    stage.git.commit("shop", &all);
+    stage.pushed().await;
+    stage.patch(GITOPS, DEPLOYMENT, "shop", "web", json!({ "spec": { "source": { "path": "other" } } })).await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "teal", colour("teal")).await;
+    stage.patch(GITOPS, DEPLOYMENT, "shop", "web", json!({ "spec": { "source": { "path": "deploy" } } })).await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "green again", colour("green")).await;
+}
+
+fn run(namespace: &str, name: &str, revision: Option<&str>) -> Value {
+    let mut run = json!({
+        "apiVersion": GITOPS, "kind": SYNC_RUN, "metadata": { "name": name, "namespace": namespace },
+        "spec": { "gitopsDeploymentName": "web" },
+    });
+    if let Some(revision) = revision {
+        run["spec"]["revisionID"] = json!(revision);
+    }
+    run
+}
+
+/// A manual deployment waits for a sync run: of a revision, or of its own.
+async fn manual(stage: &Stage, roles: &mut Roles) {
+    stage.namespace("slow").await;
+    let revision = commit(stage, "slow", "red", "web").await;
+    let url = format!("{}/slow", stage.git.https);
+    stage.create(deployment("slow", "web", &url, "manual", json!({}))).await;
+    stage.until((GITOPS, DEPLOYMENT, "slow", "web"), "out of sync", stands("OutOfSync", "Missing")).await;
+    assert!(stage.get("v1", "ConfigMap", "slow", "settings").await.is_none());
+    stage.create(run("slow", "now", Some(&revision))).await;
+    stage.rows::<SyncOperation>(1).await;
+    roles.bounce(stage);
+    stage.until(("v1", "ConfigMap", "slow", "settings"), "red", colour("red")).await;
+    stage.until((GITOPS, DEPLOYMENT, "slow", "web"), "synced", stands("Synced", "Healthy")).await;
+    let over =
+        |object: Option<&Value>| object.is_some_and(|object| object["status"]["conditions"][0]["status"] == "False");
+    stage.until((GITOPS, SYNC_RUN, "slow", "now"), "over", over).await;
+    commit(stage, "slow", "orange", "web").await;
+    stage.create(run("slow", "again", None)).await;
+    stage.until(("v1", "ConfigMap", "slow", "settings"), "orange", colour("orange")).await;
+}
+
+/// A run that is deleted stops a sync that would never end.
+async fn terminated(stage: &Stage) {
+    stage.namespace("stuck").await;
+    let hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: before\n  annotations: {argocd.argoproj.io/hook: PreSync}\nspec:\n  template:\n    spec: {restartPolicy: Never, containers: [{name: c, image: c}]}\n";
+    stage.git.commit("stuck", &[("deploy/before.yaml", hook)]);
+    let url = format!("{}/stuck", stage.git.https);
+    let made = stage.create(deployment("stuck", "web", &url, "manual", json!({}))).await;
+    let name = format!("gitopsdepl-{}", made["metadata"]["uid"].as_str().unwrap());
+    let phase = |wanted: &'static str| {
+        move |object: Option<&Value>| object.is_some_and(|object| object["status"]["operationState"]["phase"] == wanted)
+    };
+    stage.create(run("stuck", "now", None)).await;
+    let told = (GITOPS, DEPLOYMENT, "stuck", "web");
+    stage.until(told, "syncing", phase("Running")).await;
+    stage.delete(GITOPS, SYNC_RUN, "stuck", "now").await;
+    stage.until(told, "stopped", phase("Failed")).await;
+    let instance = stage.home(&name).await;
+    let idle = |object: Option<&Value>| object.is_some_and(|object| object.get("operation").is_none());
+    stage.until((ARGO, "Application", &instance, &name), "idle", idle).await;
+    stage.delete(GITOPS, DEPLOYMENT, "stuck", "web").await;
+    stage.until(told, "gone", gone).await;
+}
+
+async fn secret(stage: &Stage, namespace: &str, name: &str, kind: &str, data: Value) {
+    let kind = format!("managed-gitops.redhat.com/{kind}");
+    stage
+        .create(json!({
+            "apiVersion": "v1", "kind": "Secret", "type": kind, "stringData": data,
+            "metadata": { "name": name, "namespace": namespace },
+        }))
+        .await;
+}
+
+async fn credential(stage: &Stage, namespace: &str, name: &str, url: &str) {
+    stage
+        .create(json!({
+            "apiVersion": GITOPS, "kind": CREDENTIAL, "metadata": { "name": name, "namespace": namespace },
+            "spec": { "repository": url, "secret": name },
+        }))
+        .await;
+}
+
+/// A private repository over HTTPS: refused, then let in, and let in again with another password.
+async fn https(stage: &Stage, roles: &mut Roles) {
+    stage.namespace("closed").await;
+    commit(stage, "private-web", "black", "web").await;
+    stage.git.set_password("bob", "first");
+    let url = format!("{}/private-web", stage.git.https);
+    secret(stage, "closed", "login", "repository-credential", json!({ "username": "bob", "password": "wrong" })).await;
+    credential(stage, "closed", "login", &url).await;
+    let told = (GITOPS, CREDENTIAL, "closed", "login");
+    stage.until(told, "refused", condition("ValidRepositoryCredential", "InvalidCredentials")).await;
+    stage.patch("v1", "Secret", "closed", "login", json!({ "stringData": { "password": "first" } })).await;
+    stage.rows::<RepositoryCredentials>(1).await;
+    roles.bounce(stage);
+    stage.until(told, "let in", condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
+    stage.create(deployment("closed", "web", &url, "automated", json!({}))).await;
+    stage.until(("v1", "ConfigMap", "closed", "settings"), "black", colour("black")).await;
+
+    stage.git.set_password("bob", "second");
+    stage.patch("v1", "Secret", "closed", "login", json!({ "stringData": { "password": "second" } })).await;
+    commit(stage, "private-web", "white", "web").await;
+    stage.until(("v1", "ConfigMap", "closed", "settings"), "white", colour("white")).await;
+}
+
+/// A private repository over SSH.
+async fn ssh(stage: &Stage) {
+    stage.namespace("keyed").await;
+    commit(stage, "private-keyed", "grey", "web").await;
+    let key = stage.git.set_key();
+    let url = format!("{}/private-keyed", stage.git.ssh);
+    secret(stage, "keyed", "key", "repository-credential", json!({ "sshPrivateKey": key })).await;
+    credential(stage, "keyed", "key", &url).await;
+    let told = (GITOPS, CREDENTIAL, "keyed", "key");
+    stage.until(told, "let in", condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
+    stage.create(deployment("keyed", "web", &url, "automated", json!({}))).await;
+    stage.until(("v1", "ConfigMap", "keyed", "settings"), "grey", colour("grey")).await;
+}
+
+/// Two environments of a tenant by a kubeconfig: one with a service account that is made on it and goes with it, one with the
+/// certificate of the kubeconfig. Its authority is nobody's but its own.
+async fn environments(stage: &Stage, roles: &mut Roles) {
+    stage.namespace("far").await;
+    let kubeconfig = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
+    let server = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: ")).unwrap().to_string();
+    secret(stage, "far", "cluster", "managed-environment", json!({ "kubeconfig": kubeconfig })).await;
+    commit(stage, "far", "gold", "web").await;
+    let url = format!("{}/far", stage.git.https);
+    let mut account = String::new();
+    for (name, is_own) in [("prod", true), ("stage", false)] {
+        stage.namespace(&format!("target-{name}")).await;
+        let made = stage
+            .create(json!({
+                "apiVersion": GITOPS, "kind": ENVIRONMENT, "metadata": { "name": name, "namespace": "far" },
+                "spec": {
+                    "apiURL": server, "credentialsSecret": "cluster", "allowInsecureSkipTLSVerify": false,
+                    "createNewServiceAccount": is_own,
+                },
+            }))
+            .await;
+        if is_own {
+            account = format!("argocd-manager-{}", made["metadata"]["uid"].as_str().unwrap());
+            stage.until(("v1", "ServiceAccount", "kube-system", &account), "made", |object| object.is_some()).await;
+            roles.bounce(stage);
+        }
+        let ready = condition("ConnectionInitializationSucceeded", "Succeeded");
+        stage.until((GITOPS, ENVIRONMENT, "far", name), "ready", ready).await;
+        let destination = json!({ "environment": name, "namespace": format!("target-{name}") });
+        stage.create(deployment("far", name, &url, "automated", destination)).await;
+    }
+    for name in ["prod", "stage"] {
+        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "gold", colour("gold")).await;
+        stage.until((GITOPS, DEPLOYMENT, "far", name), "synced", stands("Synced", "Healthy")).await;
+    }
+    let told = stage.get(GITOPS, DEPLOYMENT, "far", "prod").await.unwrap();
+    assert_eq!(told["status"]["reconciledState"]["destination"], json!({ "name": "prod", "namespace": "target-prod" }));
+    for name in ["prod", "stage"] {
+        stage.delete(GITOPS, DEPLOYMENT, "far", name).await;
+        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "gone", gone).await;
+    }
+    stage.delete(GITOPS, ENVIRONMENT, "far", "prod").await;
+    roles.bounce(stage);
+    stage.until(("v1", "ServiceAccount", "kube-system", &account), "gone", gone).await;
+    stage.delete(GITOPS, ENVIRONMENT, "far", "stage").await;
+}
+
+/// What a repository says is for another tenant is not deployed there.
+async fn isolated(stage: &Stage) {
+    stage.namespace("thief").await;
+    let theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen, namespace: shop}\n";
+    stage.git.commit("thief", &[("deploy/theirs.yaml", theirs)]);
+    let url = format!("{}/thief", stage.git.https);
+    stage.create(deployment("thief", "web", &url, "automated", json!({}))).await;
+    let refused = |object: Option<&Value>| {
+        object.is_some_and(|object| object["status"].to_string().contains("is not permitted in project"))
+    };
+    stage.until((GITOPS, DEPLOYMENT, "thief", "web"), "refused", refused).await;
+    assert!(stage.get("v1", "ConfigMap", "shop", "stolen").await.is_none());
+    stage.delete(GITOPS, DEPLOYMENT, "thief", "web").await;
+    stage.until((GITOPS, DEPLOYMENT, "thief", "web"), "gone", gone).await;
+}
+
+/// A deployment with its finalizer stays until what it deployed is gone.
+async fn finalized(stage: &Stage, roles: &mut Roles) {
+    stage.namespace("held").await;
+    let child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, finalizers: [test.example/hold]}\ndata: {colour: plum}\n";
+    stage.git.commit("held", &[("deploy/settings.yaml", child)]);
+    let mut made = deployment("held", "web", &format!("{}/held", stage.git.https), "automated", json!({}));
+    made["metadata"]["finalizers"] = json!(["resources-finalizer.managed-gitops.redhat.com"]);
+    stage.create(made).await;
+    stage.until(("v1", "ConfigMap", "held", "settings"), "plum", colour("plum")).await;
+    stage.delete(GITOPS, DEPLOYMENT, "held", "web").await;
+    let going =
+        |object: Option<&Value>| object.is_some_and(|object| object["metadata"]["deletionTimestamp"].is_string());
+    stage.until(("v1", "ConfigMap", "held", "settings"), "going", going).await;
+    roles.bounce(stage);
+    assert!(stage.get(GITOPS, DEPLOYMENT, "held", "web").await.is_some(), "it stays as long as its child does");
+    let free = json!({ "metadata": { "finalizers": null } });
+    stage.patch("v1", "ConfigMap", "held", "settings", free).await;
+    stage.until((GITOPS, DEPLOYMENT, "held", "web"), "gone", gone).await;
+}
+
+/// The unit of `shop` moves while everybody works and is killed, and its children stay as they are.
+async fn moved(stage: &Stage, roles: &mut Roles) {
+    let children = async || {
+        let mut found = Vec::new();
+        for (version, kind, name) in [("v1", "ConfigMap", "settings"), ("apps/v1", "Deployment", "web")] {
+            let object = stage.get(version, kind, "shop", name).await.unwrap();
+            found.push((object["metadata"]["uid"].clone(), object["metadata"]["resourceVersion"].clone()));
+        }
+        found
+    };
+    let told = (GITOPS, DEPLOYMENT, "shop", "web");
+    let live = stage.until(told, "synced", stands("Synced", "Healthy")).await.unwrap();
+    let name = format!("gitopsdepl-{}", live["metadata"]["uid"].as_str().unwrap());
+    let source = stage.home(&name).await;
+    let target = INSTANCES.into_iter().find(|one| *one != source).unwrap();
+    let before = children().await;
+    // An agent carries it, and another one from where the first was killed.
+    stage.switchboard(&["fleet", "move", "shop", "--to", target, "--no-wait"], true);
+    stage.until((ARGO, "Application", target, &name), "copied", |object| object.is_some()).await;
+    roles.bounce(stage);
+    // Whoever asks for the same waits for its end.
+    stage.switchboard(&["fleet", "move", "shop", "--to", target], true);
+    assert_eq!(stage.home(&name).await, target);
+    let there = stage.until(told, "still synced", stands("Synced", "Healthy")).await;
+    assert!(there.is_some());
+    let moved = stage.get(ARGO, "Application", target, &name).await.unwrap();
+    assert_eq!(moved["metadata"].get("annotations"), None, "it is awake: {moved:#}");
+    assert!(moved["status"].get("operationState").is_none(), "nothing was synced, for nothing differed: {moved:#}");
+    assert_eq!(children().await, before, "uids and versions of children");
+    let user = live["metadata"]["namespace"].as_str().unwrap();
+    let listed: Value = serde_json::from_str(&stage.switchboard(&["fleet", "list", "-o", "json"], true)).unwrap();
+    assert!(listed.as_array().unwrap().iter().all(|one| one["moving"] == 0), "{user}: {listed:#}");
+    commit(stage, "shop", "violet", "web").await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "violet", colour("violet")).await;
+}
+
+/// PostgreSQL is restarted while something is asked for.
+async fn database_away(stage: &mut Stage) {
+    stage.postgres.stop("QUIT");
+    stage.namespace("late").await;
+    commit(stage, "late", "pink", "web").await;
+    commit(stage, "shop", "mauve", "web").await;
+    let url = format!("{}/late", stage.git.https);
+    stage.create(deployment("late", "web", &url, "automated", json!({}))).await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "mauve", colour("mauve")).await;
+    stage.postgres.up().unwrap();
+    stage.until(("v1", "ConfigMap", "late", "settings"), "pink", colour("pink")).await;
+    stage.until((GITOPS, DEPLOYMENT, "late", "web"), "synced", stands("Synced", "Healthy")).await;
+    stage.until((GITOPS, DEPLOYMENT, "shop", "web"), "synced", stands("Synced", "Healthy")).await;
+}
+
+/// The API server crashes while something is asked for.
+async fn cluster_away(stage: &Stage) {
+    stage.namespace("later").await;
+    commit(stage, "later", "navy", "web").await;
+    let url = format!("{}/later", stage.git.https);
+    stage.create(deployment("later", "web", &url, "automated", json!({}))).await;
+    stage.real.restart("kube-apiserver").unwrap();
+    stage.until(("v1", "ConfigMap", "later", "settings"), "navy", colour("navy")).await;
+    stage.until((GITOPS, DEPLOYMENT, "later", "web"), "synced", stands("Synced", "Healthy")).await;
+}
+
+/// What was deployed goes with its deployment, and nothing is left of it.
+async fn deleted(stage: &Stage, roles: &mut Roles) {
+    let all = ["shop", "slow", "closed", "keyed", "late", "later"];
+    for namespace in all {
+        stage.delete(GITOPS, DEPLOYMENT, namespace, "web").await;
+    }
+    stage.until(("v1", "ConfigMap", all[0], "settings"), "going", |object| object.is_none()).await;
+    roles.bounce(stage);
+    for namespace in all {
+        stage.until(("v1", "ConfigMap", namespace, "settings"), "gone", gone).await;
+        stage.until((GITOPS, DEPLOYMENT, namespace, "web"), "gone", gone).await;
+    }
+    for (namespace, name) in [("closed", "login"), ("keyed", "key")] {
+        stage.delete(GITOPS, CREDENTIAL, namespace, name).await;
+    }
+    stage.emptied().await;
+}

@@ -1,0 +1,232 @@
+//! Everything real at once: API server, controller manager, PostgreSQL, two Argo CD instances, git servers; and the `switchboard`
+//! binary between them.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use switchboard_ledger::rows::{ApiToDatabase, Application, Operation, RepositoryCredentials};
+use switchboard_ledger::server::Server;
+use switchboard_ledger::{Address, Filter, Ledger, Row, Sealing};
+use switchboard_suite::process::binary;
+use switchboard_suite::real::Real;
+
+use super::git::GitServer;
+use super::instance::ArgoCd;
+use super::kubelet::Kubelet;
+
+/// How long anything may take that Argo CD does; it compares every few seconds.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+pub const INSTANCES: [&str; 2] = ["argocd-one", "argocd-two"];
+
+/// Fields are dropped in this order: who uses something goes before it.
+pub struct Stage {
+    pub argocd: Vec<ArgoCd>,
+    _kubelet: Kubelet,
+    pub git: GitServer,
+    pub client: Client,
+    pub ledger: Ledger,
+    pub url: String,
+    pub postgres: Server,
+    pub real: Real,
+    pub folder: tempfile::TempDir,
+}
+
+impl Stage {
+    pub async fn set() -> Stage {
+        let bin = PathBuf::from(
+            std::env::var_os("SWITCHBOARD_REAL_BIN").expect("`make test-real` sets SWITCHBOARD_REAL_BIN"),
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let real = Real::start_own().unwrap();
+        let postgres = Server::start().unwrap();
+        let url = postgres.database("gitops").unwrap();
+        let git = GitServer::start(&bin.join("argocd"), folder.path().join("git"));
+        let kubeconfig = kube::config::Kubeconfig::read_from(real.kubeconfig()).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+        let client = Client::try_from(config).unwrap();
+        let kinds = bin.join("argocd-kinds");
+        let own = folder.path().join("kinds.yaml");
+        std::fs::write(&own, switchboard_gitops::kinds::CRDS.join("\n---\n")).unwrap();
+        done(
+            Command::new(bin.join("kubectl"))
+                .arg("--kubeconfig")
+                .arg(real.kubeconfig())
+                .args(["apply", "--server-side", "-f"])
+                .arg(std::fs::canonicalize(kinds).expect("`real/build` puts Argo CD's kinds there"))
+                .arg("-f")
+                .arg(own),
+        );
+        let ledger = Ledger::open(&Address::parse(&url).unwrap(), Sealing::plain()).await.unwrap();
+        let kubelet = Kubelet::start(client.clone());
+        let mut stage = Stage { argocd: vec![], _kubelet: kubelet, git, client, ledger, url, postgres, real, folder };
+        stage.switchboard(&["migrate"], false);
+        for namespace in INSTANCES {
+            stage.switchboard(&["fleet", "add", namespace, "--create-namespace"], true);
+            let own = stage.folder.path().join(namespace);
+            let instance = ArgoCd::start(&bin.join("argocd"), &stage.real.kubeconfig(), own, namespace, &stage.git);
+            stage.argocd.push(instance);
+        }
+        stage
+    }
+
+    /// `switchboard gitops …` on this database, and on this cluster if it needs one.
+    pub fn command(&self, arguments: &[&str], with_cluster: bool) -> Command {
+        let mut command = Command::new(binary().unwrap());
+        command.arg("gitops").args(arguments).args(["--database", &self.url, "--plaintext-credentials"]);
+        if with_cluster {
+            command.arg("--kubeconfig").arg(self.real.kubeconfig());
+        }
+        command
+    }
+
+    pub fn switchboard(&self, arguments: &[&str], with_cluster: bool) -> String {
+        let output = done(&mut self.command(arguments, with_cluster));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn api(&self, version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
+        let (group, version) = version.split_once('/').unwrap_or(("", version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        if namespace.is_empty() {
+            Api::all_with(self.client.clone(), &resource)
+        } else {
+            Api::namespaced_with(self.client.clone(), namespace, &resource)
+        }
+    }
+
+    pub async fn create(&self, object: Value) -> Value {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let api =
+            self.api(&text(&object["apiVersion"]), &text(&object["kind"]), &text(&object["metadata"]["namespace"]));
+        let made = api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+        serde_json::to_value(made).unwrap()
+    }
+
+    pub async fn namespace(&self, name: &str) -> String {
+        let made = self.create(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })).await;
+        made["metadata"]["uid"].as_str().unwrap().to_string()
+    }
+
+    pub async fn get(&self, version: &str, kind: &str, namespace: &str, name: &str) -> Option<Value> {
+        // An API server that is away comes back.
+        let found = self.api(version, kind, namespace).get_opt(name).await.ok().flatten();
+        found.map(|object| serde_json::to_value(object).unwrap())
+    }
+
+    pub async fn patch(&self, version: &str, kind: &str, namespace: &str, name: &str, patch: Value) {
+        let api = self.api(version, kind, namespace);
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    /// Waits until an object is as it should be.
+    pub async fn until(
+        &self,
+        (version, kind, namespace, name): (&str, &str, &str, &str),
+        what: &str,
+        holds: impl Fn(Option<&Value>) -> bool,
+    ) -> Option<Value> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let found = self.get(version, kind, namespace, name).await;
+            if holds(found.as_ref()) {
+                return found;
+            }
+            assert!(Instant::now() < end, "{kind} {namespace}/{name} never is {what}: {found:#?}");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+impl Stage {
+    pub async fn delete(&self, version: &str, kind: &str, namespace: &str, name: &str) {
+        self.api(version, kind, namespace).delete(name, &Default::default()).await.unwrap();
+    }
+
+    /// Asks for a look at every Application, as the webhooks of a git server do: the Redis of these instances forgets nothing, and so
+    /// they believe to know where a branch is.
+    pub async fn pushed(&self) {
+        let patch = json!({ "metadata": { "annotations": { "argocd.argoproj.io/refresh": "normal" } } });
+        for namespace in INSTANCES {
+            let api = self.api(ARGO, "Application", namespace);
+            for application in api.list(&Default::default()).await.unwrap() {
+                let name = application.metadata.name.unwrap_or_default();
+                // One that is gone meanwhile needs no look.
+                let _ = api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await;
+            }
+        }
+    }
+
+    /// The namespace of the instance that has an Application.
+    pub async fn home(&self, name: &str) -> String {
+        let mut found = Vec::new();
+        for namespace in INSTANCES {
+            if self.get("argoproj.io/v1alpha1", "Application", namespace, name).await.is_some() {
+                found.push(namespace);
+            }
+        }
+        assert_eq!(found.len(), 1, "{name} is on {found:?}");
+        found[0].to_string()
+    }
+
+    /// Waits until there are rows of a table.
+    pub async fn rows<R: Row>(&self, least: usize) {
+        let end = Instant::now() + PATIENCE;
+        while self.ledger.list::<R>(&Filter::all()).await.unwrap().len() < least {
+            assert!(Instant::now() < end, "there never are {least} rows of {}", R::TABLE.name);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Waits until no row and no object is left of any deployment, environment or credential.
+    pub async fn emptied(&self) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = self.left().await;
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < end, "left: {left:#?}");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn left(&self) -> Vec<String> {
+        let all = Filter::all();
+        let mut left: Vec<String> = Vec::new();
+        left.extend(self.ledger.list::<Application>(&all).await.unwrap().into_iter().map(|row| row.name));
+        left.extend(self.ledger.list::<RepositoryCredentials>(&all).await.unwrap().into_iter().map(|row| row.url));
+        left.extend(self.ledger.list::<ApiToDatabase>(&all).await.unwrap().into_iter().map(|row| row.name));
+        let open = |row: &Operation| matches!(row.state.as_str(), "Waiting" | "In_Progress");
+        let operations = self.ledger.list::<Operation>(&all).await.unwrap();
+        left.extend(operations.into_iter().filter(open).map(|row| row.id.to_string()));
+        let kinds = [(ARGO, "Application"), (ARGO, "AppProject"), (GITOPS, "Operation"), ("v1", "Secret")];
+        for (version, kind) in kinds {
+            for namespace in INSTANCES {
+                let listed = self.api(version, kind, namespace).list(&Default::default()).await.unwrap();
+                let ours = listed.items.into_iter().map(|object| object.metadata);
+                let ours = ours.filter(|metadata| match kind {
+                    "Secret" => metadata.labels.as_ref().is_some_and(|labels| labels.contains_key("databaseID")),
+                    _ => metadata.name.as_deref() != Some("default"),
+                });
+                left.extend(ours.map(|metadata| format!("{kind} {namespace}/{}", metadata.name.unwrap_or_default())));
+            }
+        }
+        left
+    }
+}
+
+const ARGO: &str = "argoproj.io/v1alpha1";
+const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
