@@ -17,7 +17,7 @@ STUDY_SECONDS ?= 600
 comma := ,
 empty :=
 REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations ledger rest service)))
-REAL_SUITES := charts clientgo conformance console contract deploy docs gather gitops go goldens helm hosting integrations kernel kubectl \
+REAL_SUITES := charts clientgo conformance console contract deploy docs gather go goldens helm hosting integrations kernel kubectl \
   ledger own_chart plugs recorded service sprig
 
 .PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
@@ -57,8 +57,9 @@ bench: real ## Measure against the real kube-apiserver and etcd, side by side, a
 
 study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each, and write docs/COST.md
 	$(CARGO) build --release --workspace --bin switchboard
+	$(CARGO) build --workspace --features switchboard-suite/real --example study
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" SWITCHBOARD_BIN="$(CURDIR)/target/release/switchboard" \
-	  STUDY_SECONDS=$(STUDY_SECONDS) $(CARGO) run --quiet -p switchboard-suite --features real --example study
+	  STUDY_SECONDS=$(STUDY_SECONDS) target/debug/examples/study
 
 fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

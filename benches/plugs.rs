@@ -114,12 +114,15 @@ async fn reached(client: &Client, host: &str) -> usize {
     items.iter().filter(|map| map["data"]["host"] == host).count()
 }
 
-async fn until(client: &Client, host: &str, count: usize) -> Duration {
+/// How often it was looked until all say this host.
+async fn until(client: &Client, host: &str, count: usize) -> u32 {
     let began = Instant::now();
+    let mut looks = 0;
     loop {
         let looked = Instant::now();
+        looks += 1;
         if reached(client, host).await >= count {
-            return began.elapsed();
+            return looks;
         }
         assert!(began.elapsed() < PATIENCE, "{count} plugs are not reached in time");
         tokio::time::sleep(POLL.max(looked.elapsed() * LOOKING)).await;
@@ -191,7 +194,7 @@ mod beside {
 mod beside {
     use std::path::Path;
     use std::process::{Child, Command, Stdio};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use switchboard_suite::real::Real;
     use switchboard_suite::target::Target;
@@ -201,6 +204,9 @@ mod beside {
     use super::{make, prepare, until};
 
     const PLUGS: usize = 200;
+    /// How long an operator has to start, and how long it is then looked at while nothing happens.
+    const SETTLES: Duration = Duration::from_secs(5);
+    const IDLE: Duration = Duration::from_secs(5);
 
     /// Ended when dropped.
     struct Operator(Child);
@@ -232,7 +238,7 @@ mod beside {
     fn ours(kubeconfig: &Path, folder: &Path) -> Command {
         let config = folder.join("switchboard.yaml");
         let text = format!(
-            "clusters:\n  default:\n    kubeconfig: {}\nlimits:\n  requestsPerSecond: 10000\noperators:\n  plugs: {{writesPerSecond: 10000, writesPerMinute: 600000}}\n",
+            "clusters:\n  default:\n    kubeconfig: {}\nlimits:\n  requestsPerSecond: 10000\noperators:\n  plugs: {{writesPerSecond: 10000, writesPerMinute: 600000, debounce: 20ms, coolDown: 20ms}}\n",
             kubeconfig.display()
         );
         std::fs::write(&config, text).expect("the configuration can be written");
@@ -249,12 +255,18 @@ mod beside {
         let mut command = command(&real.kubeconfig());
         let operator = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let operator = Operator(operator.expect("the operator can be started"));
+        // What the server asks itself, and the operator while nothing is to be done, is not counted.
+        tokio::time::sleep(SETTLES).await;
+        let idle = requests(&target.admin).await;
+        tokio::time::sleep(IDLE).await;
         let before = requests(&target.admin).await;
+        let idle_per_second = (before - idle) / IDLE.as_secs_f64();
         let began = Instant::now();
         make(&target.admin, PLUGS).await;
-        until(&target.admin, "one", PLUGS).await;
+        let looks = until(&target.admin, "one", PLUGS).await;
         let took = began.elapsed();
-        let asked = requests(&target.admin).await - before - (PLUGS as f64 + 1.0);
+        let own = (PLUGS + 1) as f64 + f64::from(looks) + idle_per_second * took.as_secs_f64();
+        let asked = requests(&target.admin).await - before - own;
         println!("| {name} | {took:.1?} | {asked:.0} | {} |", memory(operator.0.id()));
     }
 

@@ -1,6 +1,9 @@
 //! The integrations manager on clusters: the embedded one always, and the real kube-apiserver with the feature `real`.
 #![allow(clippy::unwrap_used)]
 
+#[path = "integrations/defects.rs"]
+mod defects;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

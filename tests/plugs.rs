@@ -7,10 +7,14 @@
 mod api;
 #[path = "plugs/case.rs"]
 mod case;
+#[path = "plugs/defects.rs"]
+mod defects;
 #[path = "plugs/examples.rs"]
 mod examples;
 #[path = "plugs/expect.rs"]
 mod expect;
+#[path = "plugs/fields.rs"]
+mod fields;
 #[path = "plugs/kernel.rs"]
 mod kernel;
 #[path = "plugs/kinds.rs"]
@@ -80,7 +84,7 @@ async fn the_cases_hold_on_the_embedded_cluster() {
             let cluster = Cluster::ephemeral().await;
             cluster.start_controllers();
             install(&cluster.client()).await;
-            run(cluster.client(), &name, &case, Duration::from_secs(20)).await.err()
+            run(cluster.client(), &name, &case, Duration::from_secs(60)).await.err()
         }
     };
     let failed: Vec<String> = stream::iter(&cases).map(one).buffered(AT_A_TIME).filter_map(async |f| f).collect().await;

@@ -15,7 +15,7 @@ use switchboard_kernel::resource::{Selection, TableKey};
 use switchboard_kernel::view::View;
 
 use crate::process::{self, Failed, resident};
-use crate::sample::{CONFIG_MAPS, OBJECTS, PER_NAMESPACE, SECRETS, cluster, config_map, name, namespace};
+use crate::sample::{CONFIG_MAPS, PER_NAMESPACE, SECRETS, cluster, config_map, name, namespace};
 
 /// One operator is smaller than what the allocator asks the system for at a time: so many more are added, and the mean is told.
 const MORE: usize = 20;
@@ -28,8 +28,9 @@ pub struct Added {
 }
 
 impl Added {
-    pub fn with_units(units: usize) -> Result<Self, Failed> {
-        match process::numbers(&["eleventh", &units.to_string()])?.as_slice() {
+    /// An operator of so many units, over so many objects.
+    pub fn with_units(units: usize, objects: usize) -> Result<Self, Failed> {
+        match process::numbers(&["eleventh", &units.to_string(), &objects.to_string()])?.as_slice() {
             &[bytes, watches, all_watches] => Ok(Self { bytes: bytes as f64 / MORE as f64, watches, all_watches }),
             other => Err(format!("unexpected figures {other:?}").into()),
         }
@@ -75,24 +76,24 @@ impl Operator for Reader {
 }
 
 /// Prints what [`Added::with_units`] reads.
-pub fn measure(units: usize) -> Result<(), Failed> {
+pub fn measure(units: usize, objects: usize) -> Result<(), Failed> {
     let (topology, mut now) = (Topology::standalone(&cluster()), Moment(0));
     let mut core = Core::new(now, 1, topology, GlobalLimits::default(), DecisionId(1));
     for number in 0..10 {
         core.add(now, Reader::numbered(number, units), Limits::none());
     }
-    let all_watches = settle(&mut core, &mut now)?;
+    let all_watches = settle(&mut core, &mut now, objects)?;
     let (before, mut watches) = (resident()?, 0);
     for number in 10..10 + MORE {
         core.add(now, Reader::numbered(number, units), Limits::none());
-        watches += settle(&mut core, &mut now)?;
+        watches += settle(&mut core, &mut now, objects)?;
     }
     println!("{} {watches} {all_watches}", resident()?.saturating_sub(before));
     Ok(())
 }
 
 /// Does what the core wants until it wants nothing, and gives how many watches it wanted.
-fn settle(core: &mut Core, now: &mut Moment) -> Result<u64, Failed> {
+fn settle(core: &mut Core, now: &mut Moment, objects: usize) -> Result<u64, Failed> {
     let mut watches = 0;
     loop {
         let orders = core.poll(*now);
@@ -107,7 +108,7 @@ fn settle(core: &mut Core, now: &mut Moment) -> Result<u64, Failed> {
             match order {
                 Order::Watch(table) => {
                     watches += 1;
-                    fill(core, *now, &table)?;
+                    fill(core, *now, &table, objects)?;
                 }
                 Order::Unwatch(table) => return Err(format!("{} is read", table.resource).into()),
                 Order::Run(run) => {
@@ -119,8 +120,8 @@ fn settle(core: &mut Core, now: &mut Moment) -> Result<u64, Failed> {
     }
 }
 
-fn fill(core: &mut Core, now: Moment, table: &TableKey) -> Result<(), Failed> {
-    let objects = if *table.resource == CONFIG_MAPS { OBJECTS } else { 0 };
+fn fill(core: &mut Core, now: Moment, table: &TableKey, objects: usize) -> Result<(), Failed> {
+    let objects = if *table.resource == CONFIG_MAPS { objects } else { 0 };
     core.observe(now, table, Observed::Begin)?;
     for index in 0..objects {
         core.observe(now, table, Observed::Put(config_map(index, 1)))?;

@@ -16,12 +16,14 @@ use eleventh::Added;
 use memory::Taken;
 use process::{Failed, MIB};
 
+const OBJECTS: usize = 100_000;
+
 fn main() -> Result<(), Failed> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["memory", whose] => memory::measure(whose),
-        ["eleventh", units] => eleventh::measure(units.parse()?),
+        ["memory", whose, objects] => memory::measure(whose, objects.parse()?),
+        ["eleventh", units, objects] => eleventh::measure(units.parse()?, objects.parse()?),
         ["change", objects] => change::rehearse(objects.parse()?),
         // Cargo says `--bench`.
         _ => report(),
@@ -29,8 +31,8 @@ fn main() -> Result<(), Failed> {
 }
 
 fn report() -> Result<(), Failed> {
-    let (ours, theirs) = (Taken::by("switchboard")?, Taken::by("reflector")?);
-    println!("{} ConfigMaps, {:.0} MiB of JSON", sample::OBJECTS, ours.json as f64 / MIB);
+    let (ours, theirs) = (Taken::by("switchboard", OBJECTS)?, Taken::by("reflector", OBJECTS)?);
+    println!("{OBJECTS} ConfigMaps, {:.0} MiB of JSON", ours.json as f64 / MIB);
     println!("{:<48} {:>12} {:>18} {:>6}", "", "switchboard", "kube-rs reflector", "goal");
     let row = |what: &str, ratio: fn(&Taken) -> f64, goal: &str| {
         println!("{what:<48} {:>12.2} {:>18.2} {goal:>6}", ratio(&ours), ratio(&theirs));
@@ -38,14 +40,14 @@ fn report() -> Result<(), Failed> {
     row("resident bytes / JSON bytes", Taken::steady, "1.6");
     row("relist peak / steady, nothing changed", |taken| taken.relist(0), "1.3");
     row("relist peak / steady, one in ten changed", |taken| taken.relist(1), "1.3");
-    row("relist peak / steady, every object changed", |taken| taken.relist(2), "");
+    row("relist peak / steady, every object changed", |taken| taken.relist(2), "1.3");
     eleventh_operator()?;
     one_change()
 }
 
 fn eleventh_operator() -> Result<(), Failed> {
     for units in [1, 1_000] {
-        let Added { bytes, watches, all_watches } = Added::with_units(units)?;
+        let Added { bytes, watches, all_watches } = Added::with_units(units, OBJECTS)?;
         let what = format!("the eleventh operator, {units} unit{}", if units == 1 { "" } else { "s" });
         let watched = format!("{watches} watches on top of {all_watches}");
         println!("{what:<48} {:>12} {:>18} {:>6}", format!("{:.0} KiB", bytes / 1024.0), watched, "1 MiB");
@@ -62,9 +64,9 @@ fn one_change() -> Result<(), Failed> {
         }
         counted => counted?,
     };
-    let many = Counted::over(sample::OBJECTS)?;
+    let many = Counted::over(OBJECTS)?;
     println!("{:<48} {:>12.0}", format!("{what}, {} objects", change::FEW), few.instructions);
-    println!("{:<48} {:>12.0}", format!("{what}, {} objects", sample::OBJECTS), many.instructions);
+    println!("{:<48} {:>12.0}", format!("{what}, {OBJECTS} objects"), many.instructions);
     println!("{:<48} {:>12.2} {:>18} {:>6}", "", many.instructions / few.instructions, "times", "flat");
     Ok(())
 }

@@ -6,7 +6,7 @@ use kube::runtime::watcher::Event;
 use switchboard_kernel::cache::{Cache, Observed};
 
 use crate::process::{self, Failed, peak, reset_peak, resident};
-use crate::sample::{CONFIG_MAPS, OBJECTS, config_map, table};
+use crate::sample::{CONFIG_MAPS, config_map, table};
 
 /// Which objects are others than before in the relistings that are measured: none, one in ten, all.
 const CHANGED_ONE_IN: [Option<usize>; 3] = [None, Some(10), Some(1)];
@@ -19,8 +19,9 @@ pub struct Taken {
 }
 
 impl Taken {
-    pub fn by(whose: &str) -> Result<Self, Failed> {
-        match process::numbers(&["memory", whose])?.as_slice() {
+    /// Of so many objects.
+    pub fn by(whose: &str, objects: usize) -> Result<Self, Failed> {
+        match process::numbers(&["memory", whose, &objects.to_string()])?.as_slice() {
             &[json, steady, nothing, some, all] => Ok(Self { json, steady, peaks: [nothing, some, all] }),
             other => Err(format!("unexpected figures {other:?}").into()),
         }
@@ -39,14 +40,14 @@ impl Taken {
 
 trait Holder {
     /// Takes in a whole list, one object after the other as a watch brings them, and gives the bytes of it.
-    fn list(&mut self, revision: impl Fn(usize) -> u64) -> Result<u64, Failed>;
+    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, Failed>;
 }
 
 impl Holder for Cache {
-    fn list(&mut self, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
+    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
         let (table, mut bytes) = (table(&CONFIG_MAPS), 0);
         self.observe(&table, Observed::Begin)?;
-        for index in 0..OBJECTS {
+        for index in 0..objects {
             let object = config_map(index, revision(index));
             bytes += object.len() as u64;
             self.observe(&table, Observed::Put(object))?;
@@ -58,10 +59,10 @@ impl Holder for Cache {
 }
 
 impl Holder for Writer<ConfigMap> {
-    fn list(&mut self, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
+    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
         let mut bytes = 0;
         self.apply_watcher_event(&Event::Init);
-        for index in 0..OBJECTS {
+        for index in 0..objects {
             let object = config_map(index, revision(index));
             bytes += object.len() as u64;
             self.apply_watcher_event(&Event::InitApply(serde_json::from_slice(&object)?));
@@ -72,28 +73,28 @@ impl Holder for Writer<ConfigMap> {
 }
 
 /// Prints what [`Taken::by`] reads.
-pub fn measure(whose: &str) -> Result<(), Failed> {
+pub fn measure(whose: &str, objects: usize) -> Result<(), Failed> {
     match whose {
-        "switchboard" => figures(&mut Cache::default()),
+        "switchboard" => figures(&mut Cache::default(), objects),
         "reflector" => {
             let (reader, mut writer) = store::<ConfigMap>();
-            figures(&mut writer)?;
-            assert_eq!(reader.len(), OBJECTS);
+            figures(&mut writer, objects)?;
+            assert_eq!(reader.len(), objects);
             Ok(())
         }
         other => Err(format!("nobody is called {other}").into()),
     }
 }
 
-fn figures(holder: &mut impl Holder) -> Result<(), Failed> {
+fn figures(holder: &mut impl Holder, objects: usize) -> Result<(), Failed> {
     let before = resident()?;
-    let json = holder.list(|_| 1)?;
+    let json = holder.list(objects, |_| 1)?;
     print!("{json} {}", resident()? - before);
     for (round, one_in) in CHANGED_ONE_IN.into_iter().enumerate() {
         reset_peak()?;
         let changed = |index: usize| one_in.is_some_and(|step| index.is_multiple_of(step));
         // All that changed in an earlier round changes in a later one too.
-        holder.list(|index| if changed(index) { 2 + round as u64 } else { 1 + earlier(round, index) })?;
+        holder.list(objects, |index| if changed(index) { 2 + round as u64 } else { 1 + earlier(round, index) })?;
         print!(" {}", peak()? - before);
     }
     println!();

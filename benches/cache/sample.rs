@@ -6,7 +6,6 @@ use bytes::Bytes;
 use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::resource::{Resource, TableKey};
 
-pub const OBJECTS: usize = 100_000;
 const OBJECT_BYTES: usize = 1_024;
 pub const PER_NAMESPACE: usize = 1_000;
 

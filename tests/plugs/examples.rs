@@ -13,7 +13,7 @@ use crate::expect::differs;
 use crate::kernel::Kernel;
 use crate::kinds::{list_path, path};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
 struct Board {
@@ -39,26 +39,34 @@ impl Board {
     }
 
     async fn apply(&self, file: &str) {
-        let text = std::fs::read_to_string(example(file)).unwrap();
-        let objects: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        for object in objects {
-            let word = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
-            let list = list_path(&word("/kind"), &word("/metadata/namespace"));
-            let path = format!("{list}/{}?fieldManager={ADMIN}&fieldValidation=Strict", word("/metadata/name"));
-            send(&self.client, "APPLY", &path, object.clone()).await.unwrap_or_else(|error| panic!("{file}: {error}"));
-        }
+        apply(&self.client, file).await;
     }
 
     async fn until(&self, target: &str, wanted: Value) -> Value {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let object = get(&self.client, &path(target, "default")).await;
-            match differs(&wanted, object.as_ref()) {
-                None => return object.unwrap_or_default(),
-                Some(problem) => assert!(Instant::now() < end, "{target}: {problem}"),
-            }
-            tokio::time::sleep(POLL).await;
+        until(&self.client, target, wanted).await
+    }
+}
+
+async fn apply(client: &Client, file: &str) {
+    let text = std::fs::read_to_string(example(file)).unwrap();
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+    for object in objects {
+        let word = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
+        let list = list_path(&word("/kind"), &word("/metadata/namespace"));
+        let path = format!("{list}/{}?fieldManager={ADMIN}&fieldValidation=Strict", word("/metadata/name"));
+        send(client, "APPLY", &path, object.clone()).await.unwrap_or_else(|error| panic!("{file}: {error}"));
+    }
+}
+
+async fn until(client: &Client, target: &str, wanted: Value) -> Value {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let object = get(client, &path(target, "default")).await;
+        match differs(&wanted, object.as_ref()) {
+            None => return object.unwrap_or_default(),
+            Some(problem) => assert!(Instant::now() < end, "{target}: {problem}"),
         }
+        tokio::time::sleep(POLL).await;
     }
 }
 
@@ -122,4 +130,25 @@ async fn a_change_of_one_socket_reaches_its_many_plugs() {
         board.until(&format!("ConfigMap/edge/route-{name}"), json!({"=data": {"route": route}})).await;
     }
     board.kernel.stop().await;
+}
+
+/// The example of an apparatus, with the binary, the configuration and the program that a reader has.
+#[cfg(feature = "real")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_apparatus_in_python_gives_the_application_its_account() {
+    let python = std::process::Command::new("python3").arg("--version").output();
+    assert!(python.is_ok_and(|said| said.status.success()), "this test needs python3");
+    let folder = tempfile::tempdir().unwrap();
+    let config = example("apparatus/switchboard.yaml");
+    let arguments = ["--config".as_ref(), config.as_os_str(), "--state-dir".as_ref(), folder.path().as_os_str()];
+    let mut up = switchboard_suite::process::Up::start_with(&folder.path().join("data"), &arguments).unwrap();
+    let client = up.client().await.unwrap();
+    apply(&client, "apparatus/accounts.yaml").await;
+    until(&client, "ConfigMap/web-account", json!({"=data": {"realm": "example", "account": "web-application"}})).await;
+    until(&client, "Plug/web", json!({"Coupled": "True CouplingSucceeded"})).await;
+    send(&client, "DELETE", &path("Plug/web", "default"), Value::Null).await.unwrap();
+    until(&client, "Plug/web", json!("absent")).await;
+    until(&client, "ConfigMap/web-account", json!("absent")).await;
+    let socket = json!({"Coupled": "False SocketEmpty"});
+    until(&client, "Socket/accounts", socket).await;
 }

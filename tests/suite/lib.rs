@@ -11,6 +11,7 @@
 
 pub mod case;
 pub mod compare;
+pub mod defects;
 pub mod dump;
 pub mod mask;
 pub mod ours;

@@ -182,13 +182,22 @@ impl Compiled {
     /// When values, templates or what they write are wrong.
     pub fn render(&self, request: &Request) -> Result<Rendered, RenderError> {
         let mut talk = Talk::default();
-        let (assembled, values) = self.prepared(request, &mut talk)?;
+        let mut rendered = self.render_aloud(request, &mut talk)?;
+        rendered.warnings = talk.into_lines();
+        Ok(rendered)
+    }
+
+    /// Renders the chart; what there is to say is said even if that fails.
+    ///
+    /// # Errors
+    /// As [`Compiled::render`].
+    pub fn render_aloud(&self, request: &Request, talk: &mut Talk) -> Result<Rendered, RenderError> {
+        let (assembled, values) = self.prepared(request, talk)?;
         let (files, odd) = execute(&assembled, request, &values)?;
         if let Some((name, bytes)) = odd {
             return Err(not_text(&name, &bytes));
         }
-        let mut rendered =
-            Rendered { warnings: talk.into_lines(), crds: assemble::crds(&assembled.root), ..Rendered::default() };
+        let mut rendered = Rendered { crds: assemble::crds(&assembled.root), ..Rendered::default() };
         let own_notes = format!("{}/templates/{NOTES}", assembled.root.name);
         for (name, text) in files {
             if name == own_notes {
@@ -201,7 +210,7 @@ impl Compiled {
             Ok(sorted) => {
                 let told =
                     |hook: &String| format!("level=INFO msg=\"skipping unknown hooks\" hookTypes={}", logged(hook));
-                rendered.warnings.extend(sorted.unknown.iter().map(told));
+                sorted.unknown.iter().for_each(|hook| talk.say(told(hook)));
                 rendered.sorted = sorted;
             }
             Err(error) => {
@@ -320,7 +329,10 @@ fn logged(text: &str) -> String {
 
 /// What a template wrote cannot be YAML, whatever else is in it.
 fn not_text(name: &str, bytes: &[u8]) -> RenderError {
-    let problem = yaml_object::decode(bytes).map_or_else(|error| error.to_string(), |_| String::new());
+    let problem = match yaml_object::decode(bytes) {
+        Err(error) => error.to_string(),
+        Ok(_) => "yaml: what templates write is read as UTF-8, and this is UTF-16".to_string(),
+    };
     let problem = DecodeError(format!("error converting YAML to JSON: {problem}"));
     let error = ManifestError { source_file: name.to_string(), problem, offset: 0, place: None };
     RenderError::Manifest { error, place: None, files: BTreeMap::new() }

@@ -9,6 +9,7 @@ mod compare;
 mod compile;
 mod document;
 mod format;
+mod meta;
 mod number;
 mod problem;
 mod validate;
@@ -85,12 +86,15 @@ impl Schema {
 #[derive(Debug, Default)]
 struct Node {
     draft: u16,
+    /// Where it stands: document and pointer.
+    location: String,
     always: Option<bool>,
     types: Option<Vec<String>>,
     constant: Option<Value>,
     values: Option<Vec<Value>>,
     format: Option<String>,
-    reference: Option<usize>,
+    /// The schema it refers to, and the keyword that does.
+    reference: Option<(usize, &'static str)>,
     min_properties: Option<usize>,
     max_properties: Option<usize>,
     required: Vec<String>,

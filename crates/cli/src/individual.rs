@@ -40,8 +40,9 @@ pub struct Individual {
     /// Ask the clusters to pretend; nothing is written
     #[arg(long)]
     dry_run: bool,
-    #[command(flatten)]
-    state: StateDir,
+    /// The kernel's state directory [default: individual/<operator> in the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
 }
 
 /// Why there is nothing to host.
@@ -76,7 +77,7 @@ impl Individual {
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
         let name = config.operators.keys().next().map(ToString::to_string).unwrap_or_default();
-        let dir = self.state.clone().or_alone(&name).path()?;
+        let dir = StateDir::of(self.state_dir.clone()).or_alone(&name).path()?;
         let running = Running::start(&config, clusters, &dir, self.dry_run).await?;
         kernel::say_where(&dir);
         tokio::select! {

@@ -61,6 +61,11 @@ pub enum KernelError {
 }
 
 impl StateDir {
+    /// That one; the usual one when none is given.
+    pub fn of(state_dir: Option<PathBuf>) -> Self {
+        Self { state_dir }
+    }
+
     /// The directory; not made.
     pub fn path(&self) -> Result<PathBuf, Failure> {
         match &self.state_dir {

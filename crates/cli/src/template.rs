@@ -18,6 +18,7 @@ use switchboard_chart::folder::Links;
 use switchboard_chart::output::{self, Wanted};
 use switchboard_chart::release::Release;
 use switchboard_chart::render::{Compiled, RenderError, Rendered, Request};
+use switchboard_chart::talk::Talk;
 use switchboard_template::sprig::{Ambient, Resolver, Seeded, Sprig};
 use switchboard_template::{Options, Set, Value};
 
@@ -160,10 +161,13 @@ impl Template {
             request.view = Some(Arc::new(cluster.view()));
         }
         let release = request.release.clone();
-        let rendering = tokio::task::spawn_blocking(move || Compiled::new(chart).render(&request));
-        let rendered = rendering.await.map_err(|error| error.to_string())?;
+        let rendering = tokio::task::spawn_blocking(move || {
+            let mut talk = Talk::default();
+            (Compiled::new(chart).render_aloud(&request, &mut talk), talk)
+        });
+        let (rendered, talk) = rendering.await.map_err(|error| error.to_string())?;
+        talk.into_lines().iter().for_each(|line| warn(line));
         let rendered = rendered.map_err(|error| self.told(error))?;
-        rendered.warnings.iter().for_each(|line| warn(line));
         self.check_labels()?;
         if let Some(cluster) = &asked {
             self.validated(cluster, &rendered, &release).await?;

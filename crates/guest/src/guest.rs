@@ -14,7 +14,7 @@ use switchboard_kernel::operator::{Declaration, Outward, ServiceAccount, Stop, U
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{Outside, View};
 use switchboard_sandbox::egress::{RuleError, Rules};
-use switchboard_sandbox::{Bounds, Job, Sandbox, SandboxError};
+use switchboard_sandbox::{Begun, Bounds, Job, Sandbox, SandboxError};
 
 use crate::answer::Answer;
 use crate::contract::Contract;
@@ -175,8 +175,14 @@ pub struct Guest {
     /// What it declares and no cluster serves.
     absent: Vec<ResourceType>,
     work: PathBuf,
-    /// Inputs that were read and are about to be asked about: a question is a number, not the objects.
-    prepared: Mutex<Option<(String, Inputs)>>,
+    prepared: Mutex<Option<Prepared>>,
+}
+
+/// What is about to be asked about: a question is a number, not the objects.
+struct Prepared {
+    number: String,
+    inputs: Inputs,
+    begun: Begun,
 }
 
 impl Guest {
@@ -289,9 +295,9 @@ impl Outward for Guest {
         let answer = match (request["command"].as_str(), self.live.as_deref()) {
             (Some("apply-configuration"), _) => {
                 let prepared = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-                let prepared = prepared.filter(|(number, _)| request["input"] == number.as_str());
-                let (_, inputs) = prepared.ok_or("its input is not there any more")?;
-                runner.offline(&inputs, &self.kinds, now)
+                let prepared = prepared.filter(|prepared| request["input"] == prepared.number.as_str());
+                let Prepared { inputs, begun, .. } = prepared.ok_or("its input is not there any more")?;
+                runner.offline(begun, &inputs, &self.kinds)
             }
             (Some("apply-configuration-live"), Some((access, account, rules))) => {
                 let kubeconfig = access.kubeconfig(account).map_err(|error| told(&error))?;
@@ -303,12 +309,15 @@ impl Outward for Guest {
     }
 
     fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        // Made meanwhile; it goes again when there is nothing to run it for.
+        let begun = self.runner.as_ref().map(|runner| runner.begin(&now)).transpose().map_err(Stop::Failed)?;
         let inputs = Inputs::read(&self.contract, &self.kinds, view);
         let made = Made::read(&self.contract, &self.kinds, view);
         let (inputs, made) = (inputs?, made?);
-        let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let (number, objects) = (inputs.fingerprint(), inputs.len());
-        *self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some((number.clone(), inputs));
+        let prepared = begun.map(|begun| Prepared { number: number.clone(), inputs, begun });
+        *self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = prepared;
         let request = json!({"command": "apply-configuration", "input": number, "objects": objects, "now": now});
         let mut answers = vec![self.answer(outside, request)?];
         if self.is_live {

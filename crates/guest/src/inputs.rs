@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
@@ -18,7 +19,7 @@ use crate::declare::Kinds;
 
 /// The objects of an input, each once, by type, namespace and name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inputs(BTreeMap<(ResourceType, String, String), Object>);
+pub(crate) struct Inputs(BTreeMap<ResourceType, BTreeMap<(Arc<str>, Arc<str>), Object>>);
 
 impl Inputs {
     /// Reads what a contract declares. A kind that is not known yet parks the run, but all of them are asked for first, so
@@ -46,36 +47,44 @@ impl Inputs {
 
     /// As an input folder takes them.
     pub fn objects<'a>(&'a self, kinds: &'a Kinds) -> Vec<InputObject<'a>> {
-        let object = |((of, namespace, name), object): (&'a (ResourceType, String, String), &'a Object)| {
-            let kind = kinds.resource(of)?.kind.as_ref();
-            Some(InputObject {
+        let mut all = Vec::with_capacity(self.len());
+        for (of, objects) in &self.0 {
+            let Some(resource) = kinds.resource(of) else { continue };
+            all.extend(objects.iter().map(|((namespace, name), object)| InputObject {
                 of: Cow::Borrowed(of),
-                kind: kind.into(),
-                namespace: namespace.as_str().into(),
-                name: name.as_str().into(),
+                kind: resource.kind.as_ref().into(),
+                namespace: namespace.as_ref().into(),
+                name: name.as_ref().into(),
                 json: object.json.as_ref().into(),
                 revision: Some(object.revision),
-            })
-        };
-        self.0.iter().filter_map(object).collect()
+            }));
+        }
+        all
     }
 
     /// A number for what is in it: which objects, at which revisions.
     pub fn fingerprint(&self) -> String {
         let mut context = Context::new(&SHA256);
-        for ((of, namespace, name), object) in &self.0 {
-            for part in [&of.group, &of.version, &of.resource, namespace, name] {
+        for (of, objects) in &self.0 {
+            for part in [&of.group, &of.version, &of.resource] {
                 context.update(part.as_bytes());
                 context.update(b"/");
             }
-            context.update(&object.revision.to_le_bytes());
+            for ((namespace, name), object) in objects {
+                // No name has a line in it.
+                context.update(namespace.as_bytes());
+                context.update(b"/");
+                context.update(name.as_bytes());
+                context.update(b"\n");
+                context.update(&object.revision.to_le_bytes());
+            }
         }
         context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// How many objects.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.values().map(BTreeMap::len).sum()
     }
 }
 
@@ -93,7 +102,7 @@ impl Reading<'_> {
         let namespace = if resource.namespaced { namespace } else { "" };
         let found = self.view.at(self.kinds.place(of, namespace, name)).get(resource, namespace, name);
         let object = self.heard(found)??;
-        self.keep(of, &object);
+        self.keep(of, object.clone());
         Some(object)
     }
 
@@ -112,7 +121,7 @@ impl Reading<'_> {
         };
         let found = self.view.at(self.kinds.place(of, namespace, "")).list(resource, &some(all));
         for object in self.heard(found).into_iter().flatten().filter(wanted) {
-            self.keep(of, &object);
+            self.keep(of, object);
         }
     }
 
@@ -149,9 +158,13 @@ impl Reading<'_> {
         }
     }
 
-    fn keep(&mut self, of: &ResourceType, object: &Object) {
-        let key = (of.clone(), object.key.namespace.to_string(), object.key.name.to_string());
-        self.inputs.0.insert(key, object.clone());
+    fn keep(&mut self, of: &ResourceType, object: Object) {
+        let inputs = &mut self.inputs.0;
+        if !inputs.contains_key(of) {
+            inputs.insert(of.clone(), BTreeMap::new());
+        }
+        let objects = inputs.get_mut(of).expect("it was put there");
+        objects.insert((object.key.namespace.clone(), object.key.name.clone()), object);
     }
 }
 

@@ -57,21 +57,27 @@ impl Runner {
         *bounds = change(*bounds);
     }
 
+    /// Begins to make the sandbox of `apply-configuration`: its input is read and written meanwhile.
+    ///
+    /// # Errors
+    /// Why none can be made.
+    pub fn begin(&self, now: &str) -> Result<Begun, String> {
+        self.sandbox.begin(&self.job("apply-configuration", now)).map_err(|error| told(&error))
+    }
+
     /// Brings the input folder up to date and runs `apply-configuration`.
     ///
     /// # Errors
     /// Why nothing can be made of the run.
-    pub fn offline(&self, inputs: &Inputs, kinds: &Kinds, now: &str) -> Result<Answer, String> {
+    pub fn offline(&self, begun: Begun, inputs: &Inputs, kinds: &Kinds) -> Result<Answer, String> {
         let mut folder = locked(&self.folder);
-        // A sandbox is made while its input is written.
-        let begun = self.sandbox.begin(!self.program.sandbox).map_err(|error| told(&error))?;
         let written = folder.write(&inputs.objects(kinds), Some(&locked(&self.discovery)));
         let written = written.map_err(|error| told(&error))?;
         if written.written > 0 {
             open_up(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
         }
         tracing::debug!(operator = %self.program.name, written = written.written, unchanged = written.unchanged, "input");
-        self.run(begun, self.job("apply-configuration", now))
+        self.run(begun, "apply-configuration")
     }
 
     /// Runs `apply-configuration-live` on the input of the offline command before it.
@@ -85,11 +91,12 @@ impl Runner {
         now: &str,
     ) -> Result<Answer, String> {
         let _unchanged = locked(&self.folder);
-        let mut job = self.job("apply-configuration-live", now);
+        let command = "apply-configuration-live";
+        let mut job = self.job(command, now);
         job.arguments.push(format!("--kubeconfig={}", switchboard_sandbox::KUBECONFIG));
         job.kubeconfig = Some(kubeconfig);
         job.egress = Some(std::sync::Arc::new(egress));
-        self.run(self.sandbox.begin(job.unconfined).map_err(|error| told(&error))?, job)
+        self.run(self.sandbox.begin(&job).map_err(|error| told(&error))?, command)
     }
 
     fn job(&self, command: &str, now: &str) -> Job {
@@ -107,10 +114,8 @@ impl Runner {
         job
     }
 
-    fn run(&self, begun: Begun, job: Job) -> Result<Answer, String> {
-        let command =
-            job.arguments.iter().find(|one| one.starts_with("apply-configuration")).cloned().unwrap_or_default();
-        let finished = begun.run(&job).map_err(|error| told(&error))?;
+    fn run(&self, begun: Begun, command: &str) -> Result<Answer, String> {
+        let finished = begun.run().map_err(|error| told(&error))?;
         self.understood(&finished).map_err(|why| hushed(&self.program, &format!("{command} {why}")))
     }
 

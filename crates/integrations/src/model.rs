@@ -45,6 +45,8 @@ pub struct Entry {
     pub line: Option<usize>,
     /// The upstream of the integration.
     pub upstream: Option<String>,
+    /// The schemas that its file lets it read, where the file says so.
+    pub schemas: Option<Arc<[String]>>,
     /// Where it runs.
     pub namespace: Arc<Namespace>,
     /// How it runs: `spec` as charts get it.
@@ -54,20 +56,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    fn read(
-        element: &Field<'_>,
-        name: &Arc<str>,
-        upstream: Option<&String>,
-        namespace: Arc<Namespace>,
-        compat: bool,
-    ) -> Result<Self, Problem> {
+    fn read(element: &Field<'_>, head: &Head, namespace: Arc<Namespace>, compat: bool) -> Result<Self, Problem> {
         let spec = element.need("spec")?;
         Ok(Self {
-            integration: name.clone(),
+            integration: head.name.clone(),
             file: element.file().path.clone(),
             field: element.name(),
             line: element.problem("").line,
-            upstream: upstream.cloned(),
+            upstream: head.upstream.clone(),
+            schemas: head.schemas.clone(),
             namespace,
             sharding: aliases::sharding(element, &spec, compat)?,
             spec: spec::read(&spec)?,
@@ -78,6 +75,22 @@ impl Entry {
     pub fn problem(&self, message: impl std::fmt::Display) -> Problem {
         let problem = Problem::of_file(&self.file, message).at_line(self.line);
         Problem { field: self.field.clone(), ..problem }
+    }
+}
+
+/// What an integration's file says of all its elements.
+struct Head {
+    name: Arc<str>,
+    upstream: Option<String>,
+    schemas: Option<Arc<[String]>>,
+}
+
+impl Head {
+    fn read(file: &Field<'_>) -> Result<Self, Problem> {
+        let (name, upstream) = (Arc::from(file.need_text("name")?), file.some_text("upstream")?);
+        let listed = file.file().value().get("schemas").and_then(Value::as_array).cloned();
+        let texts = |all: Vec<Value>| all.iter().filter_map(|one| one.as_str().map(str::to_string)).collect();
+        Ok(Self { name, upstream, schemas: listed.map(texts) })
     }
 }
 
@@ -176,12 +189,12 @@ impl Model {
     }
 
     fn integration(&mut self, file: &Field<'_>, scope: &Scope) {
-        let head = file.need_text("name").and_then(|name| Ok((name, file.some_text("upstream")?)));
-        let (name, upstream) = match head {
-            Ok((name, upstream)) => (Arc::from(name), upstream),
+        let head = match Head::read(file) {
+            Ok(head) => head,
             Err(problem) => return self.disable(None, None, problem),
         };
-        if scope.upstream.is_some() && scope.upstream != upstream {
+        let name = head.name.clone();
+        if scope.upstream.is_some() && scope.upstream != head.upstream {
             return;
         }
         let elements = match aliases::managed(file, scope.compat) {
@@ -198,7 +211,7 @@ impl Model {
                 }
             };
             let place = (namespace.cluster.name.clone(), namespace.name.clone());
-            match Entry::read(&element, &name, upstream.as_ref(), namespace, scope.compat) {
+            match Entry::read(&element, &head, namespace, scope.compat) {
                 Ok(entry) => self.entries.push(entry),
                 Err(problem) => self.disable(Some(&name), Some(place), problem),
             }

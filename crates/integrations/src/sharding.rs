@@ -123,7 +123,25 @@ impl<'a> Divider<'a> {
             Strategy::PerObject(kind) => self.per_object(entry, kind)?,
         };
         self.lay_over(entry, &mut divided.shards)?;
+        self.check_schemas(entry, &divided.shards)?;
         Ok(divided)
+    }
+
+    /// An image that reads what the integration's file does not list would end with `Forbidden schemas`: what runs stays.
+    fn check_schemas(&self, entry: &Entry, shards: &[Shard]) -> Outcome<()> {
+        let Some(listed) = entry.schemas.as_deref().filter(|_| !self.context.compat) else { return Ok(()) };
+        let of_spec = entry.spec.get("imageRef").and_then(Value::as_str).unwrap_or_default();
+        for shard in shards {
+            let image = shard.difference("imageRef").and_then(Value::as_str).unwrap_or(of_spec);
+            let unlisted = self.context.meta.unlisted(&entry.integration, image, listed);
+            if !unlisted.is_empty() {
+                let what = if image.is_empty() { "its image".to_string() } else { format!("image `{image}`") };
+                let problem =
+                    entry.problem(format!("{what} reads {}, which `schemas` does not list", unlisted.join(", ")));
+                return Err(problem.hint("list what it reads under `schemas`, or keep the image before"));
+            }
+        }
+        Ok(())
     }
 
     fn numbered(&self, entry: &Entry, count: i64) -> Outcome<Shards> {

@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use crate::applier::KubeWriter;
 use crate::core::{Closed, Core, Judgement, Order};
 use crate::decision::{DecisionId, Outcome, WriteResult};
+use crate::gate::Gate;
 use crate::journal::Journal;
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, UnitId};
@@ -70,6 +71,8 @@ pub struct Host {
     core: Core,
     clusters: BTreeMap<ClusterName, kube::Client>,
     writer: Arc<KubeWriter>,
+    /// All requests that are made for operators pass it.
+    gate: Gate,
     dry_run: bool,
     clock: Clock,
     watches: BTreeMap<TableKey, Watch>,
@@ -90,6 +93,7 @@ impl Host {
         let next: DecisionId = settings.journal.next_id();
         let mut journal = settings.journal;
         journal.decided_over(&settings.topology);
+        let gate = Gate::of(settings.global.requests_per_second);
         let mut core = Core::new(now, now.0, settings.topology, settings.global, next);
         for (operator, limits) in operators {
             core.add(now, operator, limits);
@@ -98,7 +102,8 @@ impl Host {
         let (sink, seen) = mpsc::channel(MAX_PENDING_OBSERVATIONS);
         let host = Host {
             core,
-            writer: Arc::new(KubeWriter::new(settings.clusters.clone())),
+            writer: Arc::new(KubeWriter::new(settings.clusters.clone()).behind(gate.clone())),
+            gate,
             clusters: settings.clusters,
             dry_run: settings.dry_run,
             clock,
@@ -172,7 +177,8 @@ impl Host {
         match self.clusters.get(&table.cluster) {
             Some(client) => {
                 let sink = self.sink.clone();
-                self.watches.insert(table.clone(), Watch::start(client.clone(), table, sink, Pace::default()));
+                let watch = Watch::start(client.clone(), table.clone(), sink, Pace::default(), self.gate.clone());
+                self.watches.insert(table, watch);
             }
             None => self.lost(&table, format!("no cluster is called {}", table.cluster)),
         }
@@ -228,7 +234,7 @@ impl Host {
         for finding in &closed.findings {
             tracing::warn!(%finding, "operators disturb each other");
             if let Some(client) = self.clusters.get(event::cluster(finding)).filter(|_| !self.dry_run) {
-                event::raise(client.clone(), finding.clone());
+                event::raise(client.clone(), self.gate.clone(), finding.clone());
             }
         }
         match &mut self.decided {
@@ -240,7 +246,7 @@ impl Host {
     fn add(&mut self, added: Added) {
         if let Some((name, client)) = added.cluster.filter(|(name, _)| !self.clusters.contains_key(name)) {
             self.clusters.insert(name, client);
-            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()));
+            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).behind(self.gate.clone()));
         }
         self.core.add(self.clock.now(), added.operator, added.limits);
     }
@@ -266,6 +272,7 @@ impl Host {
             }
             Request::Tell(operator, units, reply) => drop(reply.send(self.core.tell(now, &operator, units))),
             Request::Limits(global, operators) => {
+                self.gate.set(global.requests_per_second);
                 self.core.set_global(global);
                 operators.into_iter().for_each(|(name, limits)| self.core.set_limits(now, &name, limits));
             }

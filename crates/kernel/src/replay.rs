@@ -79,13 +79,16 @@ pub fn replay(operator: &dyn Operator, journal: &Journal, id: DecisionId, live: 
 
 /// A topology of several clusters is recorded with the decision; without one, all it read and wrote was of one cluster.
 fn standalone(decision: &Decision) -> Topology {
-    let writes = match &decision.outcome {
-        Outcome::Decided { writes, .. } => writes.as_slice(),
-        Outcome::Failed { .. } | Outcome::Parked { .. } => &[],
+    let (writes, missing) = match &decision.outcome {
+        Outcome::Decided { writes, .. } => (writes.as_slice(), [].as_slice()),
+        // What it waited for says the cluster when it had read nothing yet.
+        Outcome::Parked { missing } => ([].as_slice(), missing.as_slice()),
+        Outcome::Failed { .. } => ([].as_slice(), [].as_slice()),
     };
     let gets = decision.gets.iter().map(|(key, _)| &key.table);
     let lists = decision.lists.iter().map(|(query, _)| &query.table);
-    let table = gets.chain(lists).chain(writes.iter().map(|write| &write.object.table)).next();
+    let written = writes.iter().map(|write| &write.object.table);
+    let table = gets.chain(lists).chain(written).chain(missing).next();
     Topology::standalone(&table.map_or_else(|| ClusterName::new("default"), |table| table.cluster.clone()))
 }
 

@@ -4,7 +4,7 @@ mod chance;
 mod line;
 mod pick;
 mod unit;
-mod window;
+pub(crate) mod window;
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@
 //! # Guarantees
 //! - A list is told whole or begun anew, never mixed with another.     // test: guarantees_a_broken_list_begins_anew
 //! - No change is lost over a disconnect.                              // test: guarantees_no_change_is_lost_over_disconnects
+//! - A server that falls silent is told of.                            // test: guarantees_a_server_that_falls_silent_is_told_of
 
 mod answer;
 mod event;
@@ -24,6 +25,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::cache::Observed;
+use crate::gate::Gate;
 use crate::resource::{Resource, TableKey};
 
 /// How long to wait before the second try; doubled with each further one.
@@ -33,7 +35,12 @@ pub const RETRY_MAX: Duration = Duration::from_secs(30);
 /// How often a kind that is not served is asked for.
 pub const UNSERVED_RETRY: Duration = Duration::from_secs(5);
 /// A server sends a bookmark every minute: a connection that is silent for longer is given up.
-pub const SILENCE: Duration = Duration::from_secs(90);
+pub const SILENCE: Duration = Duration::from_secs(75);
+/// How long a server may take to answer that it begins to tell. It does so at once; what it has to tell may take longer.
+pub const ANSWER: Duration = Duration::from_secs(15);
+/// A server that falls silent without a word is noticed, and told of, after this at the latest: what was under way is given up,
+/// and what is asked then is not answered.
+pub const NOTICED_WITHIN: Duration = SILENCE.saturating_add(ANSWER);
 /// How long a watch may last before it is begun anew. Servers that forget to end the watch of a CRD that went are caught by it.
 pub const WATCH_LIFE: Duration = Duration::from_secs(290);
 /// The same for kinds that a CRD may define: it can go at any time, and a server does not always say so.
@@ -56,6 +63,8 @@ pub struct Pace {
     pub unserved_retry: Duration,
     /// For anything at all to come over a connection.
     pub silence: Duration,
+    /// For a server to say that it begins to tell.
+    pub answer: Duration,
     /// For a watch to end.
     pub life: Duration,
     /// For the watch of a kind that may vanish to end.
@@ -69,6 +78,7 @@ impl Default for Pace {
             retry_max: RETRY_MAX,
             unserved_retry: UNSERVED_RETRY,
             silence: SILENCE,
+            answer: ANSWER,
             life: WATCH_LIFE,
             custom_life: CUSTOM_WATCH_LIFE,
         }
@@ -133,12 +143,19 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts to watch a kind and tells what it sees, waiting when `sink` is full. Ends when nobody listens.
+    /// Starts to watch a kind and tells what it sees, waiting when `sink` is full. Every request passes the gate first. Ends
+    /// when nobody listens.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn start(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, Told)>, pace: Pace) -> Self {
-        Self { task: tokio::spawn(task::run(client, table, sink, pace)) }
+    pub fn start(
+        client: Client,
+        table: TableKey,
+        sink: mpsc::Sender<(TableKey, Told)>,
+        pace: Pace,
+        gate: Gate,
+    ) -> Self {
+        Self { task: tokio::spawn(task::run(client, table, sink, pace, gate)) }
     }
 }
 

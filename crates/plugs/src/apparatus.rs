@@ -20,7 +20,7 @@ mod pod;
 
 pub use answer::{Answer, AnswerError, config_answer};
 pub use attend::{Attendant, Outcome};
-pub use body::{Coupled, config_body, config_key, event_body};
+pub use body::{Coupled, config_body, config_key, event_body, event_mark};
 pub use call::{CALL_TIMEOUT, Call, Caller, MAX_ANSWER_BYTES, PING_TIMEOUT, Said};
 pub use endpoint::{EndpointError, base_url, shown, url};
 pub use life::{

@@ -57,6 +57,14 @@ pub fn may(view: &View, account: &ServiceAccount, act: &Act<'_>) -> Result<Resul
     Ok(Err(refusal(account, act)))
 }
 
+/// A refusal, and what to do about it.
+pub fn with_way_out(words: &str, account: &ServiceAccount) -> String {
+    let ServiceAccount { namespace, name } = account;
+    format!(
+        "{words}; let {namespace}/{name} do so by a Role and a RoleBinding, or name another in spec.serviceAccountName"
+    )
+}
+
 /// Reads all that [`may`] reads in a namespace, so that whatever changes there wakes the unit.
 ///
 /// # Errors

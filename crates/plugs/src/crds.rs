@@ -80,7 +80,7 @@ fn deferred_resources() -> Value {
     );
     let spec = required(
         object(json!({
-            "timeout": {"type": "integer", "format": "int64", "minimum": 0,
+            "timeout": {"type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX,
                 "description": "seconds that must have passed since this object was made"},
             "waitFor": list(wait_for, "what must be there first, in the same namespace"),
             "resource": free("what is made then, in the same namespace"),

@@ -10,6 +10,7 @@ use switchboard_kernel::plan::{Act, Mutation, PatchForm, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
 
+use crate::authority::with_way_out;
 use crate::coupling::{Condition, conditions, holds};
 use crate::kinds;
 use crate::model::{DEFERRED_RESOURCES, DeferredResource, FINALIZER, Meta, WaitFor};
@@ -63,23 +64,30 @@ impl Run<'_> {
             Err(error) => return Ok(self.failed(&error.to_string()).blocked(error.to_string())),
         };
         self.keep();
-        if let Some(refusal) = self.view.refused().first().map(|refusal| refusal.message.clone())
-            && !self.shows(&refusal)
-        {
+        if let Some(refusal) = self.refused(&deferred).filter(|words| !self.shows(words)) {
             crate::authority::watch(self.view, &self.meta.namespace)?;
             return Ok(self.failed(&refusal).failing(refusal));
         }
         if let Some(wait) = self.left(&deferred) {
-            self.show(false, "Pending", "waiting for timeout", None);
+            self.show(false, "Pending", "waiting for timeout", None, None);
             return Ok(self.plan.waiting("its timeout to pass").again_after(wait));
         }
-        for one in &deferred.wait_for {
+        for (number, one) in deferred.wait_for.iter().enumerate() {
             if let Some(on) = self.missing(one)? {
-                self.show(false, "Pending", "waiting for resource", None);
+                let words = format!("spec.waitFor[{number}]: waiting for {on}; create it, or name another");
+                self.show(false, "Pending", "waiting for resource", None, Some(words));
                 return Ok(self.plan.waiting(on));
             }
         }
         self.make(&deferred)
+    }
+
+    /// What was refused of the run before, with the field that asked for it.
+    fn refused(&self, deferred: &DeferredResource) -> Option<String> {
+        let message = self.view.refused().first().map(|refusal| refusal.message.clone())?;
+        let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: deferred.service_account.clone() };
+        let words = if message.contains("is forbidden") { with_way_out(&message, &account) } else { message };
+        Some(format!("spec.resource: {words}"))
     }
 
     /// How long it must still wait.
@@ -105,7 +113,11 @@ impl Run<'_> {
     fn make(mut self, deferred: &DeferredResource) -> Result<Plan, Stop> {
         let Some((resource, name)) = self.child_of(&deferred.resource)? else {
             let kind = deferred.resource["kind"].as_str().unwrap_or_default();
-            self.show(false, "Pending", "waiting for resource", None);
+            let version = deferred.resource["apiVersion"].as_str().unwrap_or_default();
+            let words = format!(
+                "spec.resource: no matches for kind \"{kind}\" in version \"{version}\"; define it, or name another"
+            );
+            self.show(false, "Pending", "waiting for resource", None, Some(words));
             return Ok(self.plan.waiting(format!("kind {kind} to be served")));
         };
         let namespace = if resource.namespaced { self.meta.namespace.clone() } else { String::new() };
@@ -120,7 +132,7 @@ impl Run<'_> {
         if live.as_ref().is_none_or(|live| !holds(live, &body)) {
             if live.is_none() {
                 // Before it is there: whoever deletes this object must know that the other is ours.
-                self.show(false, "Pending", "waiting for resource", Some((&child, true)));
+                self.show(false, "Pending", "waiting for resource", Some((&child, true)), None);
             }
             let account =
                 ServiceAccount { namespace: self.meta.namespace.clone(), name: deferred.service_account.clone() };
@@ -129,7 +141,7 @@ impl Run<'_> {
             self.plan.push(Mutation::apply(&resource, body).acting_as(account).managed_by(manager).regardless());
         }
         if live.is_some() {
-            self.show(true, "Success", "success", Some((&child, made)));
+            self.show(true, "Success", "success", Some((&child, made)), None);
         }
         Ok(self.plan)
     }
@@ -192,13 +204,22 @@ impl Run<'_> {
         self.plan
     }
 
-    fn show(&mut self, resolved: bool, reason: &str, message: &str, child: Option<(&Value, bool)>) {
+    fn show(
+        &mut self,
+        resolved: bool,
+        reason: &str,
+        message: &str,
+        child: Option<(&Value, bool)>,
+        waiting: Option<String>,
+    ) {
         let mut kept = self.object["status"].clone();
         if let Some((child, made)) = child {
             kept["ownerReferences"] = child.clone();
             kept["made"] = made.into();
         }
-        self.put(vec![("Resolved", resolved, reason.to_string(), message.to_string())], kept);
+        let mut wanted = vec![("Resolved", resolved, reason.to_string(), message.to_string())];
+        wanted.extend(waiting.map(|words| ("Waiting", true, "ResourceMissing".to_string(), words)));
+        self.put(wanted, kept);
     }
 
     fn put(&mut self, wanted: Vec<Condition>, mut status: Value) {

@@ -34,6 +34,7 @@ pub mod path;
 pub mod picture;
 pub mod plug;
 pub mod preview;
+mod refusal;
 pub mod render;
 pub mod socket;
 pub mod status_table;

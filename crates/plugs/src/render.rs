@@ -101,6 +101,22 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// Where something is written, as the plug tells of it: a field of its own, or of the socket with that one's name.
+    pub fn place(&self, who: Who, field: &str) -> String {
+        match who {
+            Who::Plug => field.to_string(),
+            Who::Socket => format!("socket {}/{}: {field}", self.socket.meta.namespace, self.socket.meta.name),
+        }
+    }
+
+    /// Trouble with objects of a side, which names the field already.
+    pub fn named(&self, who: Who, trouble: Trouble) -> Trouble {
+        match who {
+            Who::Plug => trouble,
+            Who::Socket => trouble.at(&format!("socket {}/{}", self.socket.meta.namespace, self.socket.meta.name)),
+        }
+    }
+
     /// Who a side is.
     pub fn meta(&self, who: Who) -> &'a crate::model::Meta {
         match who {
@@ -122,6 +138,18 @@ pub enum Trouble {
     /// Somebody must change something; the words say what is wrong.
     #[error("{0}")]
     Wrong(String),
+}
+
+impl Trouble {
+    /// With the place where it is written before it.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        match self {
+            Trouble::Stop(stop) => Trouble::Stop(stop),
+            Trouble::Missing(words) => Trouble::Missing(format!("{place}: {words}")),
+            Trouble::Wrong(words) => Trouble::Wrong(format!("{place}: {words}")),
+        }
+    }
 }
 
 impl From<RenderError> for Trouble {

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use switchboard_kernel::object::Object;
 use switchboard_kernel::operator::{
     Declaration, Declared, Operator, Outward, Reaching, ServiceAccount, Stop, Unit, Units,
 };
@@ -27,6 +28,7 @@ use crate::coupling::{Identity, Made, Notice, SECRETS, SOCKET_LABEL, notice};
 use crate::kinds;
 use crate::model::{Action, Event, FINALIZER, Meta, PLUGS, SOCKETS, Socket};
 use crate::plug::Options;
+use crate::refusal;
 use crate::render::{Engine, Rendered, Roots, Who, objects};
 use sum::{Sum, status};
 
@@ -76,7 +78,9 @@ impl Outward for Sockets {
             return Ok(Plan::nothing());
         }
         let of_it = Selection::all().labelled(&format!("{SOCKET_LABEL}={}", meta.uid));
-        let records: Vec<Value> = view.list(&SECRETS, &of_it)?.iter().map(|record| record.value()).collect();
+        // Who they are and how they stand is in their metadata: what they hold is not even read.
+        let head = |record: &Object| record.typed::<Head>().ok().map(|head| json!({"metadata": head.metadata}));
+        let records: Vec<Value> = view.list(&SECRETS, &of_it)?.iter().filter_map(head).collect();
         let now = crate::plug::now(view);
         let attendant = Attendant { view, outside, caller: &self.caller };
         let unit = Ground { view, attendant, object: &object, meta: &meta, now: &now, strict: self.options.strict };
@@ -86,6 +90,11 @@ impl Outward for Sockets {
             (false, Err(error)) => unit.wrong(&records, &error.to_string()),
         }
     }
+}
+
+#[derive(serde::Deserialize)]
+struct Head {
+    metadata: Value,
 }
 
 /// What a run has in its hands.
@@ -105,7 +114,7 @@ impl Ground<'_> {
         }
         let mut plan = Plan::in_order();
         self.keep(&mut plan);
-        let refused = self.view.refused().first().map(|refusal| refusal.message.clone());
+        let refused = self.refused();
         let made = match self.create(&mut plan, socket) {
             Ok(made) => made,
             Err(Problem::Stop(stop)) => return Err(stop),
@@ -130,6 +139,14 @@ impl Ground<'_> {
         self.keep(&mut plan);
         self.show(&mut plan, &Sum::of(records), &self.known(), Some(words));
         Ok(plan.blocked(words))
+    }
+
+    /// What was refused of the run before, with the field that asked for it.
+    fn refused(&self) -> Option<String> {
+        let first = self.view.refused().first()?;
+        let account = self.object["spec"]["serviceAccountName"].as_str().unwrap_or("default").to_string();
+        let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: account };
+        Some(refusal::words(first, &self.known(), &self.meta.name, &account))
     }
 
     fn shows(&self, words: &str) -> bool {
@@ -191,7 +208,8 @@ impl Ground<'_> {
         if let Some(first) = socket.map(|socket| self.call_deleted(socket)).transpose()?.flatten() {
             return Ok(first);
         }
-        let refused = self.view.refused().first().map(|refusal| refusal.message.clone());
+        let mut refusals = self.view.refused().iter();
+        let refused = refusals.find(|one| refusal::is_final(&one.message)).map(|one| one.message.clone());
         if let Some(socket) = socket.filter(|_| refused.is_none()) {
             match self.rendered(socket, Event::Deleted).and_then(|all| self.perform(&mut plan, &all, socket)) {
                 Ok(()) | Err(Problem::Words(_)) => {}
@@ -243,7 +261,8 @@ impl Ground<'_> {
         };
         let namespace = if resource.namespaced { text("/metadata/namespace") } else { String::new() };
         let account = (self.meta.namespace.clone(), socket.side.service_account.clone());
-        Ok(Made { api_version, kind, namespace, name: text("/metadata/name"), account, goes: one.goes })
+        let (name, goes, place) = (text("/metadata/name"), one.goes, one.place.clone());
+        Ok(Made { api_version, kind, namespace, name, account, goes, place })
     }
 
     fn perform(&self, plan: &mut Plan, all: &[Rendered], socket: &Socket) -> Result<(), Problem> {

@@ -1,7 +1,7 @@
 //! What a run left behind, and whether that is what the undisturbed run left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use switchboard_cluster::store::{Change, Key, Store};
@@ -30,6 +30,8 @@ pub struct Ended {
     written: Written,
     uids: HashMap<String, String>,
     store: Store,
+    /// Objects that were asked for: those of the undisturbed run are, after each other one.
+    asked: Mutex<HashMap<Key, Option<Arc<Value>>>>,
     /// How many writes the operator sent, and how many events it was told of.
     pub writes: u32,
     pub events: u32,
@@ -64,22 +66,27 @@ impl Written {
             (uid.clone(), format!("<uid of {former}{}>", shown(key)))
         };
         let uids = self.uids.iter().map(name).collect();
-        Ended { uids, written: self, store, writes, events }
+        Ended { uids, written: self, store, asked: Mutex::default(), writes, events }
     }
 }
 
 impl Ended {
     /// The object at the end, without what no two runs share.
-    fn object(&self, key: &Key) -> Option<Value> {
-        self.store.get(key).map(|record| masked(value(&record.bytes), &self.uids))
+    fn object(&self, key: &Key) -> Option<Arc<Value>> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(object) = asked.get(key) {
+            return object.clone();
+        }
+        let object = self.store.get(key).map(|record| Arc::new(masked(value(&record.bytes), &self.uids)));
+        asked.insert(key.clone(), object.clone());
+        object
     }
 
     /// What is not as in the undisturbed run: the first thing found. `all_seen` is whether the operator saw every state on
     /// the way, and so must have told of each.
     pub fn differs_from(&self, undisturbed: &Ended, all_seen: bool) -> Option<String> {
-        let keys = || undisturbed.written.counts.keys().chain(self.written.counts.keys());
-        for key in keys() {
-            if let Some(how) = difference(undisturbed.object(key).as_ref(), self.object(key).as_ref()) {
+        for key in undisturbed.written.counts.keys().chain(self.written.counts.keys()) {
+            if let Some(how) = difference(undisturbed.object(key).as_deref(), self.object(key).as_deref()) {
                 return Some(format!("{} {how}", shown(key)));
             }
         }

@@ -2,15 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::Value;
+use switchboard_cluster::Cluster;
+use switchboard_kernel::limits::TIMEOUT;
 use switchboard_kernel::operator::Operator;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::case::{Case, Step};
 use crate::ended::Ended;
 use crate::fault::{Class, Fault};
+use crate::pulse::{Hung, Pulse, heard};
 use crate::report::{Failure, Report};
 use crate::run::{Factory, Stage, run};
 use crate::schedule::schedule;
@@ -18,6 +23,8 @@ use crate::world::World;
 
 /// On how many threads runs are made at most.
 pub const MAX_THREADS: usize = 8;
+/// How long an operator may take to decide, by the real clock, when not told otherwise: as long as the kernel gives it.
+pub const DECIDE_PATIENCE: Duration = TIMEOUT;
 /// The variable that makes a test run one fault alone: what a failure of a test tells to type.
 pub const REPLAY_VARIABLE: &str = "SWITCHBOARD_PROBE_FAULT";
 
@@ -28,14 +35,28 @@ type Progress = dyn Fn(usize, usize) + Send + Sync;
 
 /// An operator, a beginning, a script, and which faults to try.
 pub struct Probe {
-    factory: Box<Factory>,
-    case: Case,
+    factory: Arc<Factory>,
+    case: Arc<Case>,
     file: Option<PathBuf>,
     only: Option<Vec<Fault>>,
     without: Vec<Class>,
     threads: usize,
+    patience: Duration,
     progress: Box<Progress>,
 }
+
+/// What all threads share.
+struct Ground {
+    factory: Arc<Factory>,
+    case: Arc<Case>,
+    beginning: Cluster,
+    undisturbed: Ended,
+    faults: Vec<Fault>,
+    next: AtomicUsize,
+}
+
+/// A run that is over: the number of its fault, and what was wrong.
+type Over = (usize, Option<String>);
 
 impl Probe {
     /// Of an operator; `factory` makes one without memory, as a new process does.
@@ -47,12 +68,13 @@ impl Probe {
     pub fn of_all(factory: impl Fn() -> Vec<Arc<dyn Operator>> + Send + Sync + 'static) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
         Self {
-            factory: Box::new(factory),
-            case: Case::default(),
+            factory: Arc::new(factory),
+            case: Arc::default(),
             file: None,
             only: None,
             without: Vec::new(),
             threads,
+            patience: DECIDE_PATIENCE,
             progress: Box::new(|_, _| {}),
         }
     }
@@ -60,21 +82,21 @@ impl Probe {
     /// What there is before the operator starts.
     #[must_use]
     pub fn given(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
-        self.case.given = objects.into_iter().collect();
+        Arc::make_mut(&mut self.case).given = objects.into_iter().collect();
         self
     }
 
     /// What a user then does.
     #[must_use]
     pub fn script(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
-        self.case.script = steps.into_iter().collect();
+        Arc::make_mut(&mut self.case).script = steps.into_iter().collect();
         self
     }
 
     /// Both, as a case has them.
     #[must_use]
     pub fn case(mut self, case: Case) -> Self {
-        self.case = case;
+        self.case = Arc::new(case);
         self
     }
 
@@ -106,6 +128,13 @@ impl Probe {
         self
     }
 
+    /// An operator that decides for longer, by the real clock, is taken to hang: probing ends with that failure.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Is told after each run how many are done, and of how many.
     #[must_use]
     pub fn on_progress(mut self, progress: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
@@ -113,30 +142,16 @@ impl Probe {
         self
     }
 
-    /// Makes all runs. Blocks; inside a runtime, call it where blocking is allowed.
+    /// Makes all runs. Blocks; inside a runtime, call it where blocking is allowed. An operator that hangs ends it, and leaves
+    /// its thread behind: nobody can stop a thread from outside.
     ///
     /// # Panics
     /// When the system gives no thread or no event loop.
     pub fn run(&self) -> Report {
-        // Runtimes may not be nested, so the runs have a thread of their own. It keeps the name, which is the test's.
-        let name = std::thread::current().name().unwrap_or_default().to_string();
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name(name).spawn_scoped(scope, || self.probe());
-            thread.expect("the system gives a thread").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    }
-
-    fn probe(&self) -> Report {
         let names: Vec<String> = (self.factory)().iter().map(|operator| operator.name().to_string()).collect();
         let operator = names.join(" and ");
         let mut report = Report { operator, runs: 1, writes: 0, events: 0, failures: Vec::new() };
-        let first = runtime().block_on(async {
-            let beginning = World::beginning(&self.case).await.map_err(|trouble| trouble.to_string())?;
-            let stage = Stage { factory: &self.factory, case: &self.case, beginning: &beginning };
-            let undisturbed = run(&stage, &Fault::none()).await.map_err(|stuck| stuck.to_string())?;
-            Ok((beginning, undisturbed))
-        });
-        let (beginning, undisturbed) = match first {
+        let (beginning, undisturbed) = match self.first() {
             Ok(first) => first,
             Err(what) => {
                 report.failures.push(self.failure(&report.operator, Fault::none(), what));
@@ -144,13 +159,37 @@ impl Probe {
             }
         };
         (report.writes, report.events) = (undisturbed.writes, undisturbed.events);
-        let stage = Stage { factory: &self.factory, case: &self.case, beginning: &beginning };
         let faults = self.faults(&undisturbed);
-        report.runs += faults.len();
-        let failed = self.all(&stage, &undisturbed, &faults);
-        let failure = |(at, what): (usize, String)| self.failure(&report.operator, faults[at].clone(), what);
+        let (factory, case) = (self.factory.clone(), self.case.clone());
+        let ground = Arc::new(Ground { factory, case, beginning, undisturbed, faults, next: AtomicUsize::default() });
+        let (made, failed) = self.all(&ground);
+        report.runs += made;
+        let failure = |(at, what): (usize, String)| self.failure(&report.operator, ground.faults[at].clone(), what);
         report.failures = failed.into_iter().map(failure).collect();
         report
+    }
+
+    /// The state every run begins with, and the run that nothing disturbs.
+    fn first(&self) -> Result<(Cluster, Ended), String> {
+        let (factory, case, pulse) = (self.factory.clone(), self.case.clone(), Arc::new(Pulse::default()));
+        let (tell, told) = mpsc::channel();
+        let own = pulse.clone();
+        // Runtimes may not be nested, so the runs have threads of their own.
+        let thread = std::thread::spawn(move || {
+            let first = runtime().block_on(async {
+                let beginning = World::beginning(&case).await.map_err(|trouble| trouble.to_string())?;
+                let stage = Stage { factory: &*factory, case: &case, beginning: &beginning, pulse: &own };
+                let undisturbed = run(&stage, &Fault::none()).await.map_err(|stuck| stuck.to_string())?;
+                Ok((beginning, undisturbed))
+            });
+            // Nobody listens when it took too long.
+            let _ = tell.send(first);
+        });
+        match heard(&told, &[pulse], self.patience) {
+            Ok(Some(first)) => first,
+            Ok(None) => Err(ended(thread)),
+            Err(hung) => Err(self.hangs(&hung)),
+        }
     }
 
     fn faults(&self, undisturbed: &Ended) -> Vec<Fault> {
@@ -162,28 +201,43 @@ impl Probe {
         faults
     }
 
-    /// The numbers of the faults that were not borne, in order, with what happened.
-    fn all(&self, stage: &Stage<'_>, undisturbed: &Ended, faults: &[Fault]) -> Vec<(usize, String)> {
-        let (next, done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || {
-            let runtime = runtime();
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(fault) = faults.get(at) else { break };
-                let what = match runtime.block_on(run(stage, fault)) {
-                    Ok(ended) => ended.differs_from(undisturbed, !BLIND.iter().any(|class| fault.is(*class))),
-                    Err(stuck) => Some(stuck.to_string()),
-                };
-                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                failed.extend(what.map(|what| (at, what)));
-                drop(failed);
-                (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, faults.len());
-            }
+    /// How many runs were made, and the numbers of the faults that were not borne, in order, with what happened.
+    fn all(&self, ground: &Arc<Ground>) -> (usize, Vec<(usize, String)>) {
+        let (tell, told) = mpsc::channel();
+        let pulses: Vec<Arc<Pulse>> = (0..self.threads.min(ground.faults.len())).map(|_| Arc::default()).collect();
+        let work = |pulse: &Arc<Pulse>| {
+            let (ground, pulse, tell) = (ground.clone(), pulse.clone(), tell.clone());
+            std::thread::spawn(move || ground.work(&pulse, &tell))
         };
-        std::thread::scope(|scope| (0..self.threads.min(faults.len())).for_each(|_| drop(scope.spawn(work))));
-        let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let threads: Vec<JoinHandle<()>> = pulses.iter().map(work).collect();
+        drop(tell);
+        let (mut made, mut failed) = (0, Vec::new());
+        loop {
+            match heard(&told, &pulses, self.patience) {
+                Ok(Some((at, what))) => {
+                    failed.extend(what.map(|what| (at, what)));
+                    made += 1;
+                    (self.progress)(made, ground.faults.len());
+                }
+                Ok(None) => {
+                    threads.into_iter().for_each(|thread| drop(ended(thread)));
+                    break;
+                }
+                Err(hung) => {
+                    ground.next.store(ground.faults.len(), Ordering::Relaxed);
+                    made += 1;
+                    let left = ground.faults.len() - made;
+                    failed.push((hung.at, format!("{}; {left} runs were not made", self.hangs(&hung))));
+                    break;
+                }
+            }
+        }
         failed.sort();
-        failed
+        (made, failed)
+    }
+
+    fn hangs(&self, hung: &Hung) -> String {
+        format!("hangs: {} did not decide within {:?}", hung.unit, self.patience)
     }
 
     fn failure(&self, operator: &str, fault: Fault, what: String) -> Failure {
@@ -195,6 +249,35 @@ impl Probe {
             }
         };
         Failure { fault, what, replay }
+    }
+}
+
+impl Ground {
+    /// Makes runs as long as there are faults that nobody has taken.
+    fn work(&self, pulse: &Pulse, tell: &mpsc::Sender<Over>) {
+        let runtime = runtime();
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(fault) = self.faults.get(at) else { break };
+            pulse.turn_to(at);
+            let stage = Stage { factory: &*self.factory, case: &self.case, beginning: &self.beginning, pulse };
+            let all_seen = !BLIND.iter().any(|class| fault.is(*class));
+            let what = match runtime.block_on(run(&stage, fault)) {
+                Ok(ended) => ended.differs_from(&self.undisturbed, all_seen),
+                Err(stuck) => Some(stuck.to_string()),
+            };
+            if tell.send((at, what)).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// Panics where a thread of ours has: that is no finding about the operator.
+fn ended(thread: JoinHandle<()>) -> String {
+    match thread.join() {
+        Ok(()) => "the run ended without a word".to_string(),
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 

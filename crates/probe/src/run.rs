@@ -6,6 +6,7 @@
 //!
 //! The core is the kernel's own; what the shell does with threads, sockets and the clock is done here one after the other.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,15 +17,19 @@ use switchboard_kernel::core::{Answered, Core, Judgement, Order, Run};
 use switchboard_kernel::decision::DecisionId;
 use switchboard_kernel::limits::{BACKOFF_FIRST, BACKOFF_MAX, GlobalLimits, Limits, RESYNC};
 use switchboard_kernel::moment::Moment;
-use switchboard_kernel::operator::Operator;
+use switchboard_kernel::operator::{Operator, Stop, UnitId};
 use switchboard_kernel::place::Topology;
+use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::TableKey;
 use switchboard_kernel::state::Word;
+use switchboard_kernel::view::Reads;
 
 use crate::case::{Case, Step};
 use crate::ended::{Ended, Written, shown};
 use crate::fault::Fault;
 use crate::feed::Feed;
+use crate::pulse::Pulse;
+use crate::round::Round;
 use crate::world::{self, Trouble, World};
 use crate::writer::FaultyWriter;
 
@@ -47,6 +52,8 @@ pub struct Stage<'a> {
     pub factory: &'a Factory,
     pub case: &'a Case,
     pub beginning: &'a Cluster,
+    /// Told whenever an operator decides.
+    pub pulse: &'a Pulse,
 }
 
 /// Why a run did not come to its end.
@@ -83,7 +90,8 @@ pub async fn run(stage: &Stage<'_>, fault: &Fault) -> Result<Ended, Stuck> {
     let writer = FaultyWriter::new(&world, fault);
     let feed = Feed::under(fault);
     let core = core(world.clock.now(), DecisionId(1), stage.factory);
-    let mut driver = Driver { stage, world, writer, feed, core, written: Written::default(), next: 1 };
+    let (written, round, ahead) = (Written::default(), None, BTreeMap::new());
+    let mut driver = Driver { stage, world, writer, feed, core, written, next: 1, round, ahead };
     driver.settle("the start", PATIENCE).await?;
     for step in &stage.case.script {
         driver.step(step).await?;
@@ -120,6 +128,10 @@ struct Driver<'a> {
     written: Written,
     /// The number of the next decision: a journal goes on where the process died.
     next: u64,
+    /// What was decided in the quiet round under way.
+    round: Option<Round>,
+    /// What was decided before the core asked for it.
+    ahead: BTreeMap<UnitId, (Result<Plan, Stop>, Reads)>,
 }
 
 impl Driver<'_> {
@@ -195,17 +207,22 @@ impl Driver<'_> {
 
     async fn decide(&mut self, run: Run) -> Result<bool, Stuck> {
         self.next = run.id.0 + 1;
-        let (plan, reads) = run.decide();
+        let decided = self.ahead.remove(&run.unit);
+        let (plan, reads) = decided.unwrap_or_else(|| self.stage.pulse.during(&run.unit, || run.decide()));
+        let (unit, id) = (run.unit.clone(), run.id);
+        if let Some(round) = &mut self.round {
+            round.decided(run, &plan);
+        }
         let answered = Answered { plan, reads, decide_us: 0 };
-        let judgement = self.core.decided(self.now(), &run.unit, run.id, answered);
+        let judgement = self.core.decided(self.now(), &unit, id, answered);
         let Some(Judgement::Write { writes, user }) = judgement else { return Ok(false) };
-        let manager = run.unit.operator.to_string();
+        let manager = unit.operator.to_string();
         let carried = carry_out(&self.writer, writes, user.as_ref(), &manager, false).await;
         self.collect().await?;
         if self.writer.died() {
             return Ok(true);
         }
-        self.core.carried(self.now(), &run.unit, run.id, carried, 0);
+        self.core.carried(self.now(), &unit, id, carried, 0);
         Ok(false)
     }
 
@@ -224,12 +241,36 @@ impl Driver<'_> {
         let still = self.world.store.revision();
         for round in 1..=QUIET_ROUNDS {
             self.world.clock.reach(self.now().after(ROUND));
+            if self.decides_the_same() {
+                continue;
+            }
+            self.round = Some(Round::default());
             self.settle("the end", ROUND_PATIENCE).await?;
+            self.ahead.clear();
             if self.world.store.revision() != still {
                 return Err(Stuck::Unquiet { round, what: self.changed_since(still) });
             }
         }
         Ok(())
+    }
+
+    /// Lets every unit decide once more as in the round before. When each wants the same written on the same view, nothing can
+    /// come of it that did not come of it then: a cluster at one revision gives the same answer to the same question. Otherwise
+    /// what was decided is given to the core, when it asks.
+    fn decides_the_same(&mut self) -> bool {
+        let (now, pulse) = (self.now(), self.stage.pulse);
+        let Some(round) = self.round.as_mut().filter(|round| round.is_steady()) else { return false };
+        for (unit, run, before) in round.runs() {
+            run.now = now;
+            let (plan, reads) = pulse.during(unit, || run.decide());
+            let same = plan.as_ref().is_ok_and(|plan| plan == before);
+            self.ahead.insert(unit.clone(), (plan, reads));
+            if !same {
+                return false;
+            }
+        }
+        self.ahead.clear();
+        true
     }
 
     fn changed_since(&self, revision: u64) -> String {

@@ -1,15 +1,12 @@
 //! Writes to the embedded cluster, and what goes wrong with them.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use switchboard_cluster::store::Store;
-use switchboard_kernel::applier::{Answer, KubeWriter, WriteRequest, Writer, prepare};
+use switchboard_kernel::applier::{Answer, KubeWriter, WriteRequest, Writer};
 use switchboard_kernel::resource::ObjectKey;
 
 use crate::fault::{Fault, Kind, Part};
@@ -18,7 +15,6 @@ use crate::world::{Clock, World};
 /// The kernel's own writer with a fault in it.
 pub struct FaultyWriter {
     inner: KubeWriter,
-    store: Store,
     clock: Clock,
     parts: Vec<Part>,
     /// How many writes were sent.
@@ -27,16 +23,6 @@ pub struct FaultyWriter {
     dead: AtomicBool,
     /// Faults are over.
     calm: AtomicBool,
-    memo: Mutex<Memo>,
-}
-
-/// What the server answers while nothing is written. A cluster at one revision gives the same answer to the same question, and
-/// a hundred rounds in which nothing happens would ask little else.
-#[derive(Default)]
-struct Memo {
-    revision: u64,
-    gets: HashMap<ObjectKey, Option<Value>>,
-    sends: HashMap<String, Answer>,
 }
 
 impl FaultyWriter {
@@ -44,13 +30,11 @@ impl FaultyWriter {
         let strikes_writes = |part: &&Part| !Kind::EVENTS.contains(&part.kind);
         Self {
             inner: world.writer(),
-            store: world.store.clone(),
             clock: world.clock.clone(),
             parts: fault.parts().iter().filter(strikes_writes).copied().collect(),
             sent: AtomicU32::new(0),
             dead: AtomicBool::new(false),
             calm: AtomicBool::new(false),
-            memo: Mutex::default(),
         }
     }
 
@@ -112,43 +96,14 @@ impl FaultyWriter {
     }
 
     async fn pass(&self, request: &WriteRequest) -> Answer {
-        let prepared = prepare(request);
-        let user = request.user.as_ref().map(|user| user.user()).unwrap_or_default();
-        let question =
-            format!("{user} {} {} {}\n{}", prepared.method, prepared.uri, prepared.content_type, prepared.body);
-        if let Some(answer) = self.remembered(|memo| memo.sends.get(&question).cloned()) {
-            return answer;
-        }
-        let before = self.store.revision();
-        let answer = self.inner.send(request).await;
-        if self.store.revision() == before {
-            self.remembered(|memo| memo.sends.insert(question, answer.clone()));
-        }
-        answer
+        self.inner.send(request).await
     }
 
     async fn look(&self, key: &ObjectKey) -> Result<Option<Value>, String> {
         if self.is_dead() {
             return Err("the process died".to_string());
         }
-        if let Some(found) = self.remembered(|memo| memo.gets.get(key).cloned()) {
-            return Ok(found);
-        }
-        let before = self.store.revision();
-        let found = self.inner.get(key).await?;
-        if self.store.revision() == before {
-            self.remembered(|memo| memo.gets.insert(key.clone(), found.clone()));
-        }
-        Ok(found)
-    }
-
-    fn remembered<T>(&self, ask: impl FnOnce(&mut Memo) -> T) -> T {
-        let mut memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
-        let revision = self.store.revision();
-        if memo.revision != revision {
-            *memo = Memo { revision, ..Memo::default() };
-        }
-        ask(&mut memo)
+        self.inner.get(key).await
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
@@ -202,4 +203,59 @@ fn an_operator_that_does_nothing_but_fail_is_not_said_to_bear_everything() {
     let fails = |_: &View, _: &mut ()| Err(Stop::failed("cannot"));
     let report = Planted::probe(fails).script([Step::apply(config_map("order", "new"))]).run();
     assert_eq!(report.failures[0].what, "does nothing but fail: cannot");
+}
+
+/// Looks up to see whether the parcel has come, without ever letting anybody bring it.
+fn waits_inside(view: &View, _: &mut ()) -> Result<Plan, Stop> {
+    let plan = marker_first(view, &mut ())?;
+    while state(view, "marker")?.is_some() && state(view, "parcel")?.is_none() {
+        std::thread::park();
+    }
+    Ok(plan)
+}
+
+/// Longer than a thread is ever kept waiting for its turn.
+const HANGS: Duration = Duration::from_secs(3);
+
+#[test]
+fn an_operator_that_hangs_under_a_fault_ends_the_probing_with_a_replay() {
+    let probe = Planted::probe(waits_inside).script([Step::apply(config_map("order", "new"))]);
+    let crash: Fault = "crash-after-write:1".parse().unwrap();
+    let report = probe.only([Fault::none(), crash.clone(), Fault::none()]).threads(1).patience(HANGS).run();
+    let [failure] = &report.failures[..] else { panic!("{report}") };
+    assert_eq!((&failure.fault, report.runs), (&crash, 3), "{report}");
+    assert_eq!(failure.what, "hangs: planted all did not decide within 3s; 1 runs were not made");
+    assert!(failure.replay.starts_with(&format!("{REPLAY_VARIABLE}='{crash}'")), "{}", failure.replay);
+}
+
+#[test]
+fn an_operator_that_always_hangs_fails_the_undisturbed_run() {
+    let hangs = |_: &View, _: &mut ()| -> Result<Plan, Stop> {
+        loop {
+            std::thread::park();
+        }
+    };
+    let report = Planted::probe(hangs).patience(HANGS).run();
+    let [failure] = &report.failures[..] else { panic!("{report}") };
+    assert_eq!((&failure.fault, report.runs), (&Fault::none(), 1));
+    assert_eq!(failure.what, "hangs: planted all did not decide within 3s");
+}
+
+/// Writes once, long after all is done.
+fn comes_back_late(view: &View, decided: &mut u32) -> Result<Plan, Stop> {
+    *decided += 1;
+    let mut plan = Plan::nothing();
+    if state(view, "order")?.is_some() && *decided == 60 {
+        plan.push(create("afterthought"));
+    }
+    Ok(plan)
+}
+
+#[test]
+fn a_write_after_many_quiet_rounds_is_found() {
+    let report = Planted::probe(comes_back_late).script([Step::apply(config_map("order", "new"))]).run();
+    let [failure] = &report.failures[..] else { panic!("{report}") };
+    assert!(failure.what.ends_with("after the end: configmaps/shop/afterthought"), "{}", failure.what);
+    let round = failure.what.split_whitespace().find_map(|word| word.parse::<u32>().ok());
+    assert!(round.is_some_and(|round| (50..60).contains(&round)), "{}", failure.what);
 }

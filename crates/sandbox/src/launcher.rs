@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! outer   enters namespaces of its own, waits until they have users, starts inner, waits for it
-//! inner   is process 1 in there: builds the root, gives up every privilege, starts the program, watches it
+//! inner   is process 1 in there: builds the root, gives up every privilege, waits until its input is there, starts the
+//!         program, watches it
 //! ```
 //!
 //! Process namespaces take in children alone, so there are two. When either dies, the kernel kills all that is inside.

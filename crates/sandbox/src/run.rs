@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -67,12 +67,17 @@ pub struct Sandbox {
 impl Sandbox {
     /// Over a folder of this user's own, made when it is not there. The launcher is this very binary.
     ///
+    /// # Guarantees
+    /// - Nobody else looks into the folder. // test: guarantees_nobody_else_looks_into_the_work_folder
+    ///
     /// # Errors
     /// When the folder cannot be made.
     pub fn new(folder: &Path) -> Result<Self, SandboxError> {
         let failed = |error| SandboxError::Folder(folder.to_path_buf(), error);
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join("root"));
         made.map_err(failed)?;
+        // Also one that was there before: what programs are given to read may hold Secrets, and lies open below it.
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
         let folder = folder.canonicalize().map_err(failed)?;
         Ok(Self { folder, launcher: PathBuf::from("/proc/self/exe") })
     }
@@ -103,20 +108,21 @@ impl Sandbox {
     /// - When it returns, no process of the program is left. // test: guarantees_nothing_survives_the_run
     /// - It returns: a job has a wall bound. // test: guarantees_a_run_that_never_ends_is_ended
     pub fn run(&self, job: &Job) -> Result<Finished, SandboxError> {
-        self.begin(job.unconfined)?.run(job)
+        self.begin(job)?.run()
     }
 
-    /// Starts a launcher before its job is known: making namespaces takes as long as a small program runs, and whoever still
-    /// has an input to write can do so meanwhile. Nothing is started for a job that is not confined.
+    /// Makes the sandbox of a job, and starts nothing in it yet: that takes as long as a small program runs, and whoever still
+    /// has the job's input to write can do so meanwhile. The input folder must be there. Nothing is made for a job that is not
+    /// confined.
     ///
     /// # Errors
     /// When the launcher cannot be started.
-    pub fn begin(&self, unconfined: bool) -> Result<Begun, SandboxError> {
-        let launched = if unconfined { None } else { Some(self.launch()?) };
-        Ok(Begun { sandbox: self.clone(), launched })
+    pub fn begin(&self, job: &Job) -> Result<Begun, SandboxError> {
+        let launched = if job.unconfined { None } else { Some(self.launch(job)?) };
+        Ok(Begun { sandbox: self.clone(), job: job.clone(), launched })
     }
 
-    fn launch(&self) -> Result<Launched, SandboxError> {
+    fn launch(&self, job: &Job) -> Result<Launched, SandboxError> {
         let (line, theirs) = wire::line().map_err(SandboxError::Launcher)?;
         let child = Command::new(&self.launcher)
             .args([VERB, "outer"])
@@ -131,8 +137,9 @@ impl Sandbox {
             .map_err(SandboxError::Launcher)?;
         let mut launched = Launched { child, line, greeted: None };
         let (process, line) = (launched.child.id(), launched.line.try_clone().map_err(SandboxError::Launcher)?);
+        let spec = Go::Make(Box::new(self.spec(job, is_root().then_some(NOBODY))));
         // The launcher lives as long as the thread that started it, so only the talk is another one's.
-        launched.greeted = Some(std::thread::spawn(move || greet(process, &line)));
+        launched.greeted = Some(std::thread::spawn(move || greet(process, &line, &spec)));
         Ok(launched)
     }
 
@@ -151,9 +158,7 @@ impl Sandbox {
     }
 
     fn converse(&self, line: &OwnedFd, job: &Job) -> Result<Came, SandboxError> {
-        let spec = Go::Run(Box::new(self.spec(job, is_root().then_some(NOBODY))));
-        wire::send(line, &spec, &[]).map_err(SandboxError::Launcher)?;
-        let give_up = Instant::now() + job.bounds.wall + GRACE;
+        let mut give_up = Instant::now() + GRACE;
         let (mut output, mut proxy) = (None, None);
         loop {
             let (told, files) = hear(line, give_up)?;
@@ -164,6 +169,8 @@ impl Sandbox {
                     if let (Some(listener), Some(rules)) = (files.next(), &job.egress) {
                         proxy = Some(Proxy::start(listener.into(), rules.clone()).map_err(SandboxError::Launcher)?);
                     }
+                    wire::send(line, &Go::Start, &[]).map_err(SandboxError::Launcher)?;
+                    give_up = Instant::now() + job.bounds.wall + GRACE;
                 }
                 Told::Ended { end, usage } => {
                     let output = output.ok_or(SandboxError::Silent)?;
@@ -201,23 +208,23 @@ struct Came {
     proxy: Option<Proxy>,
 }
 
-/// A run whose job is still to be told. Dropped instead, it leaves nothing behind.
+/// A sandbox whose program is still to be started. Dropped instead, it leaves nothing behind.
 #[derive(Debug)]
 pub struct Begun {
     sandbox: Sandbox,
+    job: Job,
     launched: Option<Launched>,
 }
 
 impl Begun {
-    /// Runs a job to its end, as [`Sandbox::run`]. A job that is confined after all gets its launcher now.
+    /// Runs its job to its end, as [`Sandbox::run`].
     ///
     /// # Errors
     /// As [`Sandbox::run`].
-    pub fn run(self, job: &Job) -> Result<Finished, SandboxError> {
+    pub fn run(self) -> Result<Finished, SandboxError> {
         match self.launched {
-            _ if job.unconfined => direct::run(&self.sandbox.folder, job),
-            Some(launched) => self.sandbox.confined(launched, job),
-            None => self.sandbox.confined(self.sandbox.launch()?, job),
+            Some(launched) => self.sandbox.confined(launched, &self.job),
+            None => direct::run(&self.sandbox.folder, &self.job),
         }
     }
 }
@@ -228,7 +235,7 @@ struct Launched {
     child: Child,
     /// What is said to it and heard of it.
     line: OwnedFd,
-    /// Whoever brings it so far that it waits for its job.
+    /// Whoever brings it so far that it knows its job.
     greeted: Option<JoinHandle<Result<(), SandboxError>>>,
 }
 
@@ -250,14 +257,16 @@ impl Drop for Launched {
     }
 }
 
-/// Brings a launcher to where it waits for its job.
-fn greet(process: u32, line: &OwnedFd) -> Result<(), SandboxError> {
+/// Brings a launcher to where it makes the sandbox of its job.
+fn greet(process: u32, line: &OwnedFd, spec: &Go) -> Result<(), SandboxError> {
     match hear(line, Instant::now() + GRACE)? {
         (Told::Unshared, _) if is_root() => map_users(process)?,
         (Told::Unshared, _) => {}
         (other, _) => return Err(refusal(other)),
     }
-    wire::send(line, &Go::Mapped, &[]).map_err(SandboxError::Launcher)
+    wire::send(line, &Go::Mapped, &[]).map_err(SandboxError::Launcher)?;
+    // It lies there until the inner part reads it.
+    wire::send(line, spec, &[]).map_err(SandboxError::Launcher)
 }
 
 fn hear(line: &OwnedFd, give_up: Instant) -> Result<(Told, Vec<OwnedFd>), SandboxError> {

@@ -43,8 +43,10 @@ pub(crate) struct Spec {
 pub(crate) enum Go {
     /// The namespaces know their users now.
     Mapped,
-    /// What to run.
-    Run(Box<Spec>),
+    /// What is to run: the sandbox is made for it.
+    Make(Box<Spec>),
+    /// Its input is there: it may start.
+    Start,
 }
 
 /// What the launcher says.
@@ -52,7 +54,7 @@ pub(crate) enum Go {
 pub(crate) enum Told {
     /// It is in namespaces of its own. The host, when it is root, gives them users.
     Unshared,
-    /// The program is about to start. With it come the output folder and, if asked for, the proxy's listener.
+    /// All but the program stands. With it come the output folder and, if asked for, the proxy's listener.
     Ready,
     /// The program ended.
     Ended { end: End, usage: Usage },

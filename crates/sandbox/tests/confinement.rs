@@ -90,6 +90,17 @@ fn a_program_runs_and_what_it_says_and_leaves_is_kept() {
     });
 }
 
+/// Inputs lie below it, and may hold Secrets.
+#[test]
+fn guarantees_nobody_else_looks_into_the_work_folder() {
+    each(|stage| {
+        let mode = || fs::metadata(stage.file("work")).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o755, "it was there before, open to all");
+        stage.run(json!({}), "/bin/true", &[]);
+        assert_eq!(mode(), 0o700);
+    });
+}
+
 #[test]
 fn it_reads_its_input_and_nothing_else() {
     each(|stage| {
@@ -266,27 +277,36 @@ fn started_from(program: &Path) -> usize {
     processes.filter(|process| fs::read_link(process.path().join("exe")).is_ok_and(|exe| exe == program)).count()
 }
 
-#[test]
-fn a_launcher_that_gets_no_job_is_not_left_behind() {
-    let stage = Stage::new(None);
+fn sandbox(stage: &Stage) -> (switchboard_sandbox::Sandbox, PathBuf) {
     let launcher = stage.file("sandbox").canonicalize().unwrap();
-    let sandbox = switchboard_sandbox::Sandbox::new(&stage.file("work")).unwrap().with_launcher(&launcher);
-    let begun = sandbox.begin(false).unwrap();
+    (switchboard_sandbox::Sandbox::new(&stage.file("work")).unwrap().with_launcher(&launcher), launcher)
+}
+
+#[test]
+fn a_sandbox_that_is_made_and_not_used_is_not_left_behind() {
+    let stage = Stage::new(None);
+    let (sandbox, launcher) = sandbox(&stage);
+    let begun = sandbox.begin(&switchboard_sandbox::Job::new("/bin/true")).unwrap();
     assert!(started_from(&launcher) > 0);
     drop(begun);
     assert_eq!(started_from(&launcher), 0);
 }
 
 #[test]
-fn a_run_begun_before_its_job_ends_as_any_other() {
-    let stage = Stage::new(None);
-    let launcher = stage.file("sandbox").canonicalize().unwrap();
-    let sandbox = switchboard_sandbox::Sandbox::new(&stage.file("work")).unwrap().with_launcher(&launcher);
-    let mut job = switchboard_sandbox::Job::new("/bin/echo");
-    job.arguments.push("heard".to_string());
-    // Even when it was thought to need no launcher.
+fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
     for unconfined in [false, true] {
-        let finished = sandbox.begin(unconfined).unwrap().run(&job).unwrap();
-        assert_eq!((finished.end, finished.stdout), (switchboard_sandbox::End::Exited(0), b"heard\n".to_vec()));
+        let stage = Stage::new(None);
+        let (sandbox, _) = sandbox(&stage);
+        fs::create_dir(stage.file("input")).unwrap();
+        let (input, inside) = (Some(stage.file("input")), format!("{}/new", switchboard_sandbox::INPUT));
+        // Unconfined, an argument that is the input's path is made the real one.
+        let script = if unconfined { "cat $0/new" } else { "cat $1" };
+        let arguments = ["-c", script, switchboard_sandbox::INPUT, &inside].map(str::to_string);
+        let job = switchboard_sandbox::Job { input, unconfined, ..switchboard_sandbox::Job::new("/bin/sh") };
+        let begun = sandbox.begin(&job.args(arguments)).unwrap();
+        fs::write(stage.file("input/new"), "heard").unwrap();
+        let finished = begun.run().unwrap();
+        let said = String::from_utf8_lossy(&finished.stderr).into_owned();
+        assert_eq!((finished.end, finished.stdout), (switchboard_sandbox::End::Exited(0), b"heard".to_vec()), "{said}");
     }
 }

@@ -152,4 +152,9 @@ impl<'a> Execution<'a> {
         }
         self.charge(bytes as u64 / 64)
     }
+
+    /// Accounts for a list of so many elements before it is made.
+    pub(crate) fn charge_list(&mut self, count: u64) -> Result<(), Error> {
+        self.charge_bytes(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size_of::<Value>()))
+    }
 }

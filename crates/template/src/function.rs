@@ -18,17 +18,24 @@ pub struct Signature {
     pub variadic: bool,
     /// The type of the result.
     pub result: Type,
+    /// Why no template can call it, for a method whose results Go's templates have no use for.
+    pub fault: Option<&'static str>,
 }
 
 impl Signature {
     /// A fixed number of parameters.
     pub const fn new(params: &'static [Type], result: Type) -> Signature {
-        Signature { params, variadic: false, result }
+        Signature { params, variadic: false, result, fault: None }
     }
 
     /// Any number of arguments for the last parameter.
     pub const fn variadic(params: &'static [Type], result: Type) -> Signature {
-        Signature { params, variadic: true, result }
+        Signature { params, variadic: true, result, fault: None }
+    }
+
+    /// A method without parameters that no template can call.
+    pub const fn faulty(fault: &'static str) -> Signature {
+        Signature { params: &[], variadic: false, result: Type::ANY, fault: Some(fault) }
     }
 
     /// The type argument `index` must have.

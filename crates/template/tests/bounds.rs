@@ -50,10 +50,23 @@ fn lists_do_not_double_without_end() {
 }
 
 #[test]
+fn texts_do_not_fall_into_more_pieces_than_there_is_room_for() {
+    let text = "(repeat 100000 \"a\")";
+    for pieces in ["splitList \"\"", "split \"a\"", "regexFindAll \"\"", "regexSplit \"\""] {
+        let last = if pieces.starts_with("regex") { " -1" } else { "" };
+        let told = refused(&format!("{{{{ $_ := {pieces} {text}{last} }}}}"));
+        assert!(told.contains("larger than the limit of 1048576"), "{pieces}: {told}");
+    }
+    let told = refused("{{ $_ := until 1000000 }}");
+    assert!(told.contains("larger than the limit of 1048576"), "{told}");
+}
+
+#[test]
 fn texts_that_grow_by_their_separator_or_replacement_are_refused() {
     for growing in [
         "{{ join (repeat 1000000 \"b\") (until 100000) }}",
         "{{ regexReplaceAll \"\" (repeat 1000000 \"a\") (repeat 100000 \"b\") }}",
+        "{{ $x := \"a\" }}{{ range 60 }}{{ $x = cat $x $x }}{{ end }}",
         "{{ regexReplaceAllLiteral \"a\" (repeat 1000000 \"a\") (repeat 100000 \"b\") }}",
     ] {
         let told = refused(growing);

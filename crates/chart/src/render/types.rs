@@ -16,10 +16,10 @@ pub const VALUES: Type = Type(&Shape::Named(&Named {
     name: "common.Values",
     underlying: Type::MAP,
     methods: &[
-        Method { name: "AsMap", signature: Signature::new(&[], Type::MAP), body: as_map },
-        Method { name: "YAML", signature: Signature::new(&[], Type::STRING), body: values_yaml },
-        Method { name: "Table", signature: Signature::new(&[Type::STRING], Type::MAP), body: values_table },
-        Method { name: "PathValue", signature: Signature::new(&[Type::STRING], Type::ANY), body: path_value },
+        Method::new("AsMap", Signature::new(&[], Type::MAP), as_map),
+        Method::new("YAML", Signature::new(&[], Type::STRING), values_yaml),
+        Method::new("Table", Signature::new(&[Type::STRING], Type::MAP), values_table),
+        Method::new("PathValue", Signature::new(&[Type::STRING], Type::ANY), path_value),
     ],
 }));
 
@@ -30,12 +30,12 @@ pub const FILES: Type = Type(&Shape::Named(&Named {
     name: "engine.files",
     underlying: FILE_MAP,
     methods: &[
-        Method { name: "Get", signature: Signature::new(&[Type::STRING], Type::STRING), body: files_get },
-        Method { name: "GetBytes", signature: Signature::new(&[Type::STRING], Type::BYTES), body: files_bytes },
-        Method { name: "Glob", signature: Signature::new(&[Type::STRING], FILE_MAP), body: files_glob },
-        Method { name: "AsConfig", signature: Signature::new(&[], Type::STRING), body: files_config },
-        Method { name: "AsSecrets", signature: Signature::new(&[], Type::STRING), body: files_secrets },
-        Method { name: "Lines", signature: Signature::new(&[Type::STRING], Type::STRINGS), body: files_lines },
+        Method::new("Get", Signature::new(&[Type::STRING], Type::STRING), files_get),
+        Method::new("GetBytes", Signature::new(&[Type::STRING], Type::BYTES), files_bytes),
+        Method::new("Glob", Signature::new(&[Type::STRING], FILE_MAP), files_glob),
+        Method::new("AsConfig", Signature::new(&[], Type::STRING), files_config),
+        Method::new("AsSecrets", Signature::new(&[], Type::STRING), files_secrets),
+        Method::new("Lines", Signature::new(&[Type::STRING], Type::STRINGS), files_lines),
     ],
 }));
 
@@ -43,7 +43,7 @@ pub const FILES: Type = Type(&Shape::Named(&Named {
 const VERSIONS: Type = Type(&Shape::Named(&Named {
     name: "common.VersionSet",
     underlying: Type::STRINGS,
-    methods: &[Method { name: "Has", signature: Signature::new(&[Type::STRING], Type::BOOL), body: versions_has }],
+    methods: &[Method::new("Has", Signature::new(&[Type::STRING], Type::BOOL), versions_has)],
 }));
 
 const CAPABILITIES: Type = Type(&Shape::Pointer(Type(&Shape::Named(&Named {
@@ -56,8 +56,8 @@ const KUBE_VERSION: Type = Type(&Shape::Named(&Named {
     name: "common.KubeVersion",
     underlying: Type(&Shape::Struct),
     methods: &[
-        Method { name: "String", signature: Signature::new(&[], Type::STRING), body: kube_text },
-        Method { name: "GitVersion", signature: Signature::new(&[], Type::STRING), body: kube_git },
+        Method::new("String", Signature::new(&[], Type::STRING), kube_text),
+        Method::new("GitVersion", Signature::new(&[], Type::STRING), kube_git),
     ],
 }));
 

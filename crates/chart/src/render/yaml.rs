@@ -45,9 +45,12 @@ fn at_depth(value: &Value, depth: usize) -> Result<Json, String> {
 
 fn float(number: f64) -> Result<Json, String> {
     if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
-        let whole = number as i128;
-        let signed = i64::try_from(whole).map(Json::from);
-        return Ok(signed.unwrap_or_else(|_| Json::from(u64::try_from(whole).unwrap_or_default())));
+        // The digits JSON has, which beyond 2^53 are not all of the float's.
+        let digits = number.to_string();
+        let signed = digits.parse::<i64>().map(Json::from);
+        if let Ok(whole) = signed.or_else(|_| digits.parse::<u64>().map(Json::from)) {
+            return Ok(whole);
+        }
     }
     match Number::from_f64(number) {
         Some(number) => Ok(Json::Number(number)),

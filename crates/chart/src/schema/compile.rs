@@ -101,14 +101,15 @@ impl<'a> Compiler<'a> {
         let schema =
             root.pointer(pointer).ok_or_else(|| SchemaError::Pointer(format!("{}#{pointer}", document.url)))?;
         let draft = document.resource(pointer).draft;
-        let mut node = Node { draft, ..Node::default() };
+        let location = format!("{}#{pointer}", document.url);
+        let mut node = Node { draft, location, ..Node::default() };
         let Value::Object(map) = schema else {
             node.always = schema.as_bool();
             return Ok(node);
         };
         for (keyword, since) in [("$ref", 0), ("$dynamicRef", 2020), ("$recursiveRef", 2019)] {
             if let Some(reference) = map.get(keyword).and_then(Value::as_str).filter(|_| draft >= since) {
-                node.reference = Some(self.resolve(reference, spot)?);
+                node.reference = Some((self.resolve(reference, spot)?, keyword));
                 if draft < 2019 {
                     return Ok(node);
                 }

@@ -5,18 +5,15 @@ use std::sync::LazyLock;
 
 use switchboard_object::{Map, Value};
 
-use super::{Schema, SchemaError, compile};
+use super::{Schema, SchemaError, compile, meta};
 
 /// The address of a chart's own schema.
 pub const MAIN: &str = "file:///values.schema.json";
 /// The draft of a schema that names none.
 pub const LATEST: u16 = 2020;
 
-/// The schemas that say what a schema is, as json-schema.org publishes them (BSD-3-Clause), without titles and comments, and
-/// with their references to "the schema one came from" resolved.
-static METASCHEMAS: LazyLock<HashMap<String, Value>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../data/metaschemas.json")).expect("the built-in metaschemas are JSON")
-});
+/// The schemas that say what a schema is, by address.
+static METASCHEMAS: LazyLock<HashMap<String, Value>> = LazyLock::new(|| meta::schemas().into_iter().collect());
 
 /// Keywords whose value is a schema, a list of them, a map of them.
 const ONE: [&str; 12] = [

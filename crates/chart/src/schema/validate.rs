@@ -17,7 +17,7 @@ const MAX_STEPS: usize = 5_000_000;
 type Breaks = fn(Ordering) -> bool;
 
 pub fn check(nodes: &[Node], values: &Value) -> Result<(), Problem> {
-    let mut judge = Judge { nodes, steps: 0, at: Vec::new(), above: Vec::new(), depth: 0 };
+    let mut judge = Judge::new(nodes, 0);
     judge.judge(0, values, false).map(|_| ()).map_err(Problem::whole)
 }
 
@@ -26,9 +26,19 @@ pub(super) struct Judge<'a> {
     steps: usize,
     /// The place of the value.
     at: Vec<String>,
-    /// The schemas on the way here, with the depth of the value each judges.
-    above: Vec<(usize, usize)>,
+    /// The schemas on the way here.
+    above: Vec<Step>,
     depth: usize,
+    /// The keyword that refers to the next schema, where it does not stand in the one above.
+    by: Option<&'static str>,
+}
+
+/// A schema on the way to another.
+struct Step {
+    place: usize,
+    /// How deep the value is that it judges.
+    depth: usize,
+    by: Option<&'static str>,
 }
 
 /// What of a value no schema has judged yet; only kept where somebody asks.
@@ -60,7 +70,12 @@ impl Open {
 }
 
 impl<'a> Judge<'a> {
+    fn new(nodes: &'a [Node], steps: usize) -> Self {
+        Self { nodes, steps, at: Vec::new(), above: Vec::new(), depth: 0, by: None }
+    }
+
     fn judge(&mut self, place: usize, value: &Value, caller_needs: bool) -> Result<Open, Problem> {
+        let by = self.by.take();
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return Err(self.problem("the schema takes too many steps".to_string()));
@@ -73,11 +88,11 @@ impl<'a> Judge<'a> {
             Some(false) => return Err(self.problem("false schema".to_string())),
             None => {}
         }
-        if self.above.iter().rev().take_while(|(_, depth)| *depth == self.depth).any(|(other, _)| *other == place) {
-            return Err(self.problem("the schema refers to itself without an end".to_string()));
+        self.above.push(Step { place, depth: self.depth, by });
+        if let Err(problem) = self.no_cycle(node).and_then(|()| self.scalar(node, value)) {
+            self.above.pop();
+            return Err(problem);
         }
-        self.scalar(node, value)?;
-        self.above.push((place, self.depth));
         let mut problems = Vec::new();
         let done = self.parts(node, value, &mut open, &mut problems);
         self.above.pop();
@@ -85,6 +100,31 @@ impl<'a> Judge<'a> {
             Ok(()) => Ok(open),
             Err(problem) => Err(problem),
         }
+    }
+
+    /// Whether the schema that was just reached judges this value already.
+    fn no_cycle(&self, node: &Node) -> Result<(), Problem> {
+        let last = self.above.len() - 1;
+        let mut same_value =
+            self.above[..last].iter().enumerate().rev().take_while(|(_, step)| step.depth == self.depth);
+        match same_value.find(|(_, step)| step.place == self.above[last].place) {
+            None => Ok(()),
+            Some((first, _)) => {
+                let (again, first) = (self.keywords(last), self.keywords(first));
+                let cycle = format!("both {again} and {first} resolve to {:?} causing reference cycle", node.location);
+                Err(self.problem(cycle))
+            }
+        }
+    }
+
+    /// The keywords on the way to one of the schemas.
+    fn keywords(&self, to: usize) -> String {
+        let location = |step: &Step| self.nodes[step.place].location.as_str();
+        let step = |pair: &[Step]| match pair[1].by {
+            Some(keyword) => format!("/{keyword}"),
+            None => location(&pair[1]).get(location(&pair[0]).len()..).unwrap_or_default().to_string(),
+        };
+        self.above[..=to].windows(2).map(step).collect()
     }
 
     pub(super) fn problem(&self, text: String) -> Problem {
@@ -123,7 +163,8 @@ impl<'a> Judge<'a> {
         open: &mut Open,
         problems: &mut Vec<Problem>,
     ) -> Result<(), Problem> {
-        if let Some(place) = node.reference {
+        if let Some((place, keyword)) = node.reference {
+            self.by = Some(keyword);
             let done = self.same(place, value, open).map_err(|problem| problem.referred(&self.at));
             if node.draft < 2019 {
                 return done;
@@ -182,9 +223,10 @@ impl<'a> Judge<'a> {
         self.properties(node, map, open, problems);
         if let Some(place) = node.property_names {
             for name in map.keys() {
-                let mut names =
-                    Judge { nodes: self.nodes, steps: self.steps, at: Vec::new(), above: Vec::new(), depth: 0 };
-                if let Err(problem) = names.judge(place, &Value::String(name.clone()), false) {
+                let mut names = Judge::new(self.nodes, self.steps);
+                let judged = names.judge(place, &Value::String(name.clone()), false);
+                self.steps = names.steps;
+                if let Err(problem) = judged {
                     // The validator forgets where it is when it judges a name.
                     let mut told = Problem::said(&[], format!("invalid propertyName {}", quoted(name)));
                     told.causes = problem.whole().causes;

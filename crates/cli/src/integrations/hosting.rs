@@ -166,9 +166,9 @@ impl Manager {
         if before.sha != desired.sha {
             let commit = desired.commit.as_ref().map(|commit| format!(" of commit {commit}")).unwrap_or_default();
             say(format_args!(
-                "integrations: {} objects in {} namespaces wanted by bundle {:.12}{commit}",
-                desired.len(),
-                desired.targets.len(),
+                "integrations: {} in {} wanted by bundle {:.12}{commit}",
+                counted(desired.len(), "object"),
+                counted(desired.targets.len(), "namespace"),
                 desired.sha
             ));
             let old = before.problems();
@@ -243,6 +243,11 @@ impl Manager {
         }
         Ok((operators, failed))
     }
+}
+
+/// `1 namespace`, `2 namespaces`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// On the embedded cluster the namespaces of the data are made: nobody else would.

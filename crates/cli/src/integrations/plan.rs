@@ -1,17 +1,24 @@
 //! `switchboard integrations plan`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use futures::future::join_all;
+use switchboard_kernel::config::Config;
+use switchboard_kernel::core::Closed;
 use switchboard_kernel::host::{Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
+use switchboard_kernel::operator::Operator;
+use switchboard_kernel::place::ClusterName;
 
 use super::hosting::Manager;
 use crate::explain::{Form, print};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::reach::Reach;
 use crate::talk::say;
 use crate::{DIFFERS, guests, kernel};
@@ -46,19 +53,16 @@ impl Plan {
         };
         let clusters = guests::clusters(&config).await?;
         let mut manager = Manager::new(section, &config.topology, clusters)?;
-        let (operators, failed) = manager.once().await?;
-        let never = Duration::from_secs(self.timeout * 2);
-        let limits = Limits { backoff_first: never, backoff_max: never, ..Limits::none() };
-        let settings = Settings {
-            clusters: operators.iter().map(|(_, name, client)| (name.clone(), client.clone())).collect(),
-            topology: config.topology.clone(),
-            global: GlobalLimits { requests_per_second: u32::MAX, ..config.limits.clone() },
-            journal: Journal::in_memory(Bounds::default()),
-            dry_run: true,
-        };
-        let operators = operators.into_iter().map(|(operator, ..)| (operator, limits.clone())).collect();
-        let (host, _handle) = Host::new(settings, operators);
-        let report = crate::plan::report(&host.once(Duration::from_secs(self.timeout)).await?);
+        let (operators, mut failed) = manager.once().await?;
+        let looks = operators.into_iter().map(|(operator, name, client)| self.look(&config, operator, name, client));
+        let mut decided = Vec::new();
+        for looked in join_all(looks).await {
+            match looked {
+                Ok(all) => decided.extend(all),
+                Err(error) => failed.push(failure::tell(&*error)),
+            }
+        }
+        let report = crate::plan::report(&decided);
         print(&report, self.output)?;
         failed.iter().for_each(say);
         Ok(match (report.changes(), report.undecided.is_empty() && failed.is_empty()) {
@@ -66,5 +70,27 @@ impl Plan {
             (false, true) => ExitCode::SUCCESS,
             (false, false) => ExitCode::FAILURE,
         })
+    }
+
+    /// Decides for one cluster, apart from the others: one that does not answer loses itself.
+    async fn look(
+        &self,
+        config: &Config,
+        operator: Arc<dyn Operator>,
+        cluster: ClusterName,
+        client: kube::Client,
+    ) -> Result<Vec<Closed>, Failure> {
+        let never = Duration::from_secs(self.timeout * 2);
+        let limits = Limits { backoff_first: never, backoff_max: never, ..Limits::none() };
+        let settings = Settings {
+            clusters: BTreeMap::from([(cluster.clone(), client)]),
+            topology: config.topology.clone(),
+            global: GlobalLimits { requests_per_second: u32::MAX, ..config.limits.clone() },
+            journal: Journal::in_memory(Bounds::default()),
+            dry_run: true,
+        };
+        let (host, _handle) = Host::new(settings, vec![(operator, limits)]);
+        let decided = host.once(Duration::from_secs(self.timeout)).await;
+        decided.map_err(|error| format!("could not plan for cluster {cluster}\n  {error}").into())
     }
 }

@@ -58,7 +58,11 @@ pub fn write_all(rendered: &Rendered, wanted: &Wanted, folder: &Path, inner: &Pa
         let source = &hook.manifest.source;
         write(inner, source, &hook.manifest.text, inner.join(source).exists())?;
     }
-    print("\n")
+    // What went into files is not there to be shown: Helm looks for it in vain.
+    match wanted.show_only.first() {
+        Some(name) => Err(format!("could not find template {name} in chart")),
+        None => print("\n"),
+    }
 }
 
 fn write(folder: &Path, name: &str, text: &str, append: bool) -> Result<(), String> {

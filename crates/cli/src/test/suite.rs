@@ -207,7 +207,7 @@ fn ending(case: &Case, attempt: &Attempt, output: &Path, timeout: u64) -> Option
         Ended::NotStarted(error) if description.operator.is_empty() => {
             let binary = &description.binary_name;
             Some(format!(
-                "could not start `{binary}`: {error}\nhint: it is looked for from where the tests are started"
+                "could not start `{binary}`: {error}\nhint: it is looked for from where the tests are started; `operator: NAME` is one of this binary's"
             ))
         }
         Ended::NotStarted(error) => Some(format!("could not start the operator `{}`: {error}", description.operator)),

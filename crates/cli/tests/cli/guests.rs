@@ -66,6 +66,12 @@ async fn a_program_is_hosted_woken_by_what_it_declared_and_replayed_without_runn
     out(&board, "aloud", "good night").await;
     board.row("stray", |row| row["word"] == "Ready" && row["writes"] == 3).await;
 
+    // What it is given to read may hold Secrets: nobody else gets that far.
+    let work = board.folder.path().join("state/guests/stray");
+    let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
+    assert!(work.join("input/namespaces/default/core/configmaps.yaml").is_file());
+    assert_eq!(mode(&work) & 0o777, 0o700);
+
     let why = board.json(&["why", "configmap/stray-out"]);
     let decision = why["written"]["decision"].as_u64().unwrap_or_else(|| panic!("{why}")).to_string();
     let Board { serving, folder } = board;

@@ -2,14 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Child, Output, Stdio};
+use std::sync::Arc;
 
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::board::{Board, eventually};
+use crate::board::{Board, NOBODY, eventually};
 use crate::process::{CONTEXT, switchboard};
+use crate::qontract_server::{Server, listen};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/integrations")
@@ -46,7 +48,7 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-fn json(output: &Output) -> Value {
+fn read(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(output)))
 }
 
@@ -63,7 +65,7 @@ fn the_example_is_rendered_the_same_from_directory_and_bundle() {
         integrations(&["render", "--no-variables", "--compat", "-o", "json", "--from", from.to_str().unwrap()])
     };
     let (directory, bundle) = (of(&example().join("data")), of(&example().join("bundle.json")));
-    let (directory, bundle) = (json(&directory), json(&bundle));
+    let (directory, bundle) = (read(&directory), read(&bundle));
     let hashes = |all: &Value| -> Vec<String> {
         let objects =
             all["targets"].as_array().unwrap().iter().flat_map(|target| target["objects"].as_array().unwrap());
@@ -110,7 +112,7 @@ fn a_change_of_one_image_is_told_with_its_shards_and_exit_code_2() {
     assert_eq!(differs.status.code(), Some(2), "{}", text(&differs));
     assert!(text(&differs).contains("quay-mirror: changed"), "{}", text(&differs));
     let differs = integrations(&["diff", "-o", "json", "--from", &from(&before), "--to", &from(&after)]);
-    assert_eq!(json(&differs)["groups"][0]["fate"], "changed");
+    assert_eq!(read(&differs)["groups"][0]["fate"], "changed");
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn one_bad_file_is_told_and_the_rest_is_rendered() {
     assert_eq!(done.status.code(), Some(1));
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(said.contains("error: /integrations/quay-mirror.yml:") && said.contains("which does not exist"), "{said}");
-    assert!(json(&done)["targets"].as_array().unwrap().len() > 2);
+    assert!(read(&done)["targets"].as_array().unwrap().len() > 2);
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn lint_has_nothing_against_the_example_and_tells_the_line_of_what_is_wrong() {
         ),
         "{said}"
     );
-    let findings = json(&integrations(&["lint", "-o", "json", "--from", from]));
+    let findings = read(&integrations(&["lint", "-o", "json", "--from", from]));
     assert!(
         findings.as_array().unwrap().iter().any(|one| one["rule"] == "unknown-field" && one["severity"] == "warning")
     );
@@ -203,4 +205,184 @@ async fn under_up_the_data_is_followed_and_every_cluster_of_it_looked_after() {
     .await;
     assert!(next.ends_with(":next"), "{next}");
     board.row("integrations@stage-01", |row| row["word"] == "Ready").await;
+}
+
+/// Decisions of operators that have a home are recorded with what they read there, and are made again from that alone: those that
+/// waited for a kind to be read as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn decisions_on_every_cluster_of_the_data_are_replayed_the_same() {
+    let data = copied();
+    let board =
+        Board::up(&format!("operators: {{}}\nintegrations:\n  source: {}\n  interval: 1h\n", data.path().display()));
+    for cluster in ["stage-01", "prod-01", "edge-01"] {
+        board.row(&format!("integrations@{cluster}"), |row| row["word"] == "Ready").await;
+    }
+    let state = board.file("state");
+    let mut seen = std::collections::BTreeSet::new();
+    for decision in (1..60).step_by(4) {
+        let number = decision.to_string();
+        let replayed = switchboard(&["replay", &number, "-o", "json", "--state-dir"]).arg(&state).output().unwrap();
+        assert_eq!(replayed.status.code(), Some(0), "decision {number}: {}", text(&replayed));
+        seen.insert(read(&replayed)["unit"]["operator"].to_string());
+    }
+    assert!(seen.len() >= 2, "{seen:?}");
+}
+
+/// The command line against a server that answers as qontract-server does: the same objects as from the bundle it serves.
+#[test]
+fn a_server_gives_what_its_bundle_gives_and_is_told_who_asks() {
+    let bundle = fs::read_to_string(example().join("bundle.json")).unwrap();
+    // What today's GraphQL schema does not know is not in its answers.
+    let mut plain: Value = serde_json::from_str(&bundle).unwrap();
+    plain["data"].as_object_mut().unwrap().retain(|path, _| !path.starts_with("/integrations/beyond/"));
+    let plain = plain.to_string();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bundle.json"), &plain).unwrap();
+    let server = Arc::new(Server::of(&plain));
+    let address = listen(server.clone());
+    let of = |from: &str| {
+        let mut command =
+            switchboard(&["integrations", "render", "--no-variables", "--compat", "-o", "json", "--from"]);
+        for name in ["ENVIRONMENT_NAME", "INTEGRATIONS_MANAGER_UPSTREAM", "INTEGRATIONS_MANAGER_IMAGE"] {
+            command.env_remove(name);
+        }
+        let done = command.arg(from).env("QONTRACT_AUTHORIZATION", "Basic c2VjcmV0").output().unwrap();
+        assert!(done.status.success(), "{}", text(&done));
+        assert!(!text(&done).contains("c2VjcmV0"));
+        read(&done)["targets"].clone()
+    };
+    let (asked, read) = (of(&address), of(folder.path().join("bundle.json").to_str().unwrap()));
+    let hashes = |all: &Value| -> Vec<String> {
+        let objects = all.as_array().unwrap().iter().flat_map(|target| target["objects"].as_array().unwrap());
+        objects.map(|object| object["metadata"]["annotations"]["qontract.sha256sum"].to_string()).collect()
+    };
+    assert!(hashes(&read).len() > 30);
+    assert_eq!(hashes(&asked), hashes(&read));
+    let seen = server.seen();
+    assert!(seen.iter().all(|one| one.authorization.as_deref() == Some("Basic c2VjcmV0")), "{seen:?}");
+}
+
+/// A process that is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A cluster that the data alone knows, with the token of somebody who may do everything there; and what runs on it.
+async fn far(board: &Board) -> (Client, String) {
+    let client = board.serving.client(CONTEXT).await;
+    let post = async |path: &str, body: Value| -> Value {
+        let request = http::Request::post(path).header("Content-Type", "application/json");
+        client.request(request.body(body.to_string().into_bytes()).unwrap()).await.unwrap()
+    };
+    post("/api/v1/namespaces", json!({"metadata": {"name": "integrations"}})).await;
+    post("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "manager"}})).await;
+    let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"});
+    let subject = json!({"kind": "ServiceAccount", "name": "manager", "namespace": "default"});
+    let binding = json!({"metadata": {"name": "manager"}, "roleRef": role, "subjects": [subject]});
+    post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding).await;
+    let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let made = post("/api/v1/namespaces/default/serviceaccounts/manager/token", asked).await;
+    (client.clone(), made["status"]["token"].as_str().unwrap().to_string())
+}
+
+/// The manager by token, with or without a look at certificates; what it says goes to a file.
+fn manager(board: &Board, name: &str, token: &str, skip: bool) -> (Running, PathBuf) {
+    let folder = board.file(name);
+    let kubeconfig = Kubeconfig::read_from(&board.serving.kubeconfig).unwrap();
+    let address = kubeconfig.clusters[0].cluster.as_ref().unwrap().server.clone().unwrap();
+    fs::create_dir_all(folder.join("tokens/team/creds")).unwrap();
+    fs::create_dir_all(folder.join("data")).unwrap();
+    fs::write(folder.join("tokens/team/creds/token"), token).unwrap();
+    let cluster = json!({"name": "far", "serverUrl": address, "insecureSkipTLSVerify": skip,
+        "automationToken": {"path": "team/creds", "field": "token"}});
+    let namespace = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "integrations", "cluster": cluster,
+        "environment": {"name": "e"}});
+    fs::write(folder.join("data/ns.yml"), namespace.to_string()).unwrap();
+    let spec = json!({"resources": {"requests": {"cpu": "100m", "memory": "1Mi"}, "limits": {"memory": "2Mi"}}});
+    let integration = json!({"$schema": "/app-sre/integration-1.yml", "name": "quay-mirror",
+        "managed": [{"namespace": {"$ref": "/ns.yml"}, "spec": spec}]});
+    fs::write(folder.join("data/i.yml"), integration.to_string()).unwrap();
+    let config = format!(
+        "clusters: {{default: {{kubeconfig: {}}}}}\noperators: {{}}\nintegrations: {{source: data, tokens: tokens, interval: 1h}}\n",
+        board.serving.kubeconfig.display()
+    );
+    fs::write(folder.join("switchboard.yaml"), config).unwrap();
+    let said = folder.join("said");
+    let mut command = switchboard(&["run", "--config"]);
+    command.arg(folder.join("switchboard.yaml")).arg("--state-dir").arg(folder.join("state"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap());
+    (Running(command.spawn().unwrap()), said)
+}
+
+/// Spec 8.4, 14: the original looked at no certificate, and had tokens on command lines.
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_are_looked_at_and_tokens_stand_on_no_command_line() {
+    let board = Board::up(NOBODY);
+    let (client, token) = far(&board).await;
+    let (refusing, said) = manager(&board, "refusing", &token, false);
+    eventually("the certificate is refused", || async {
+        fs::read_to_string(&said).unwrap_or_default().contains("invalid peer certificate").then_some(())
+    })
+    .await;
+    assert_eq!(image(&client, "qontract-reconcile-quay-mirror").await, None);
+    drop(refusing);
+    let (running, said) = manager(&board, "trusting", &token, true);
+    eventually("a Deployment, made by token", || image(&client, "qontract-reconcile-quay-mirror")).await;
+    let lines: Vec<String> = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| fs::read_to_string(entry.unwrap().path().join("cmdline")).ok())
+        .collect();
+    assert!(lines.iter().any(|line| line.contains("trusting/switchboard.yaml")), "the manager runs");
+    assert!(!lines.iter().any(|line| line.contains(&token)), "a token stands on a command line");
+    drop(running);
+    let journal = fs::read_dir(board.file("trusting/state/journal")).unwrap().map(|entry| entry.unwrap().path());
+    for file in journal.chain([said]).filter(|path| path.is_file()) {
+        let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
+        assert!(!text.contains(&token), "{} holds the token", file.display());
+    }
+}
+
+/// Spec 8.1, 1: a cluster that does not answer loses itself; the original lost all of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
+    let board = Board::up(NOBODY);
+    far(&board).await;
+    let folder = board.file("two");
+    fs::create_dir_all(folder.join("data")).unwrap();
+    fs::create_dir_all(folder.join("tokens/team/creds")).unwrap();
+    fs::write(folder.join("tokens/team/creds/token"), "t").unwrap();
+    let spec = json!({"resources": {"requests": {"cpu": "100m", "memory": "1Mi"}, "limits": {"memory": "2Mi"}}});
+    let managed: Vec<Value> = ["near", "far"]
+        .into_iter()
+        .map(|name| {
+            let cluster = json!({"name": name, "serverUrl": "https://127.0.0.1:1", "automationToken": {"path": "team/creds", "field": "token"}});
+            let namespace = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "integrations", "cluster": cluster,
+                "environment": {"name": name}});
+            fs::write(folder.join(format!("data/{name}.yml")), namespace.to_string()).unwrap();
+            json!({"namespace": {"$ref": format!("/{name}.yml")}, "spec": spec})
+        })
+        .collect();
+    let integration = json!({"$schema": "/app-sre/integration-1.yml", "name": "quay-mirror", "managed": managed});
+    fs::write(folder.join("data/i.yml"), integration.to_string()).unwrap();
+    let kubeconfig = board.serving.kubeconfig.display();
+    let config = format!(
+        "clusters: {{default: {{kubeconfig: {kubeconfig}}}, near: {{kubeconfig: {kubeconfig}}}}}\n\
+         topology: {{configuration: default, management: default, userWorkload: default}}\noperators: {{}}\n\
+         integrations: {{source: data, tokens: tokens}}\n"
+    );
+    fs::write(folder.join("switchboard.yaml"), config).unwrap();
+    let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
+    let planned = command.arg(folder.join("switchboard.yaml")).output().unwrap();
+    let said = text(&planned);
+    assert_eq!(planned.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("create deployments.apps/integrations/qontract-reconcile-quay-mirror by integrations@near"),
+        "{said}"
+    );
+    assert!(said.contains("error: could not plan for cluster far"), "{said}");
 }

@@ -17,6 +17,9 @@ mod kernel;
 mod plugs;
 mod probe;
 mod process;
+#[allow(dead_code, reason = "the suite it belongs to uses all of it")]
+#[path = "../../../integrations/tests/original/server.rs"]
+mod qontract_server;
 mod rogues;
 mod seeded;
 mod serve;

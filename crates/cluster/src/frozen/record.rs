@@ -71,6 +71,7 @@ pub(crate) async fn record(call: Call, sent: Bytes, recorder: &Recorder) -> Resu
         Err(status) if status.code == 422 && is_unfinished(&call, &status).await => unknown(&call, &sent)?,
         other => other?,
     };
+    let answer = if call.info.verb == "delete" { without_uid(answer) } else { answer };
     let token = call.info.subresource == "token";
     if call.query.get("dryRun").is_none() && !token {
         for wish in wishes(&call, &sent).await? {
@@ -78,6 +79,20 @@ pub(crate) async fn record(call: Call, sent: Bytes, recorder: &Recorder) -> Resu
         }
     }
     Ok(answer)
+}
+
+/// What was deleted is still there, and stays: kubectl, told whose uid it is, would wait until it is gone.
+fn without_uid(answer: Answer) -> Answer {
+    let Payload::Full(body) = &answer.payload else { return answer };
+    match serde_json::from_slice::<Value>(body) {
+        Ok(mut status) if status["kind"] == "Status" && status["details"].is_object() => {
+            if let Some(details) = status["details"].as_object_mut() {
+                details.remove("uid");
+            }
+            Answer { payload: Payload::Full(json::to_vec(&status).into()), ..answer }
+        }
+        _ => answer,
+    }
 }
 
 /// Typed clients send built-in kinds as protobuf, which no file should hold.

@@ -198,6 +198,28 @@ fn options_are_checked_where_they_are_known() {
     assert!(divided(false).is_ok() && divided(true).is_err());
 }
 
+/// Spec 8.5, 21: an image and the data it is let read do not fit; that showed when it ran.
+#[test]
+fn an_image_that_needs_schemas_its_file_does_not_list_is_refused() {
+    let lean = "$schema: /openshift/lean-namespace-1.yml\nname: ns\ncluster: {name: c, serverUrl: u}\nenvironment: {name: e}\n";
+    let text = "$schema: /app-sre/integration-1.yml\nname: mine\nschemas: [/a-1.yml]\nmanaged:\n- namespace: {$ref: /ns.yml}\n  \
+        spec: {imageRef: now, resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {memory: 1Mi}}}\n  \
+        sharding: {strategy: static, shards: 2, shardSpecOverrides: [{shard: '1', imageRef: next}]}\n";
+    let bundle = Bundle::of_texts([("/ns.yml", lean), ("/mine.yml", text)]);
+    let model = Model::read(&bundle, &Scope::default());
+    let divided = |meta: &str, compat| {
+        let meta = Meta::parse(meta).unwrap();
+        let mut divider = Divider::new(Context { bundle: &bundle, meta: &meta, compat });
+        divider.shards(&model.entries[0]).map(|divided| divided.shards.len())
+    };
+    let meta = r#"{"mine": {"schemas": ["/a-1.yml"], "images": {"next": ["/a-1.yml", "/b-1.yml"]}}}"#;
+    let problem = divided(meta, false).unwrap_err();
+    assert_eq!(problem.message, "image `next` reads /b-1.yml, which `schemas` does not list");
+    assert_eq!(divided(meta, true), Ok(2), "the original does not look");
+    assert_eq!(divided(r#"{"mine": {"schemas": ["/a-1.yml"]}}"#, false), Ok(2));
+    assert_eq!(divided("{}", false), Ok(2), "nothing is known of it");
+}
+
 #[test]
 fn objects_of_one_key_are_no_shards_and_are_told() {
     let bundle = Bundle::of_texts([

@@ -219,8 +219,8 @@ fn files_that_are_cut_or_damaged_never_take_others_with_them() {
 }
 
 #[test]
-fn a_bundle_of_many_files_nobody_asks_for_is_read_within_a_bound() {
-    let filler = "x".repeat(1000);
+fn a_bundle_of_a_hundred_megabytes_is_read() {
+    let filler = "x".repeat(5000);
     let mut text = String::from("{\"data\":{");
     for number in 0..20_000 {
         let _ = write!(
@@ -233,6 +233,7 @@ fn a_bundle_of_many_files_nobody_asks_for_is_read_within_a_bound() {
     let good = Bundle::of_texts([("/good.yml", good("good").as_str())]);
     let good = good.file("/good.yml").unwrap().value().to_string();
     let _ = write!(text, "\"/good.yml\":{good},\"/ns.yml\":{namespace}}},\"git_commit\":\"c\"}}");
+    assert!(text.len() > 100_000_000);
     let read = bundle::parse("large", text.as_bytes()).unwrap();
     assert_eq!(read.files().count(), 20_002);
     assert_eq!(names(&build(&read)), ["qontract-reconcile-good", "qontract-reconcile"]);

@@ -1,6 +1,8 @@
 //! A qontract-server for tests: serves bundles, as much of GraphQL as the queries of a run need.
 
+#[path = "server/execute.rs"]
 mod execute;
+#[path = "server/parse.rs"]
 mod parse;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::{Answer, WriteRequest, Writer, prepare};
+use crate::gate::Gate;
 use crate::operator::ServiceAccount;
 use crate::place::ClusterName;
 use crate::resource::ObjectKey;
@@ -21,12 +22,19 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// Writes to the clusters by name.
 pub struct KubeWriter {
     clients: BTreeMap<ClusterName, kube::Client>,
+    gate: Gate,
 }
 
 impl KubeWriter {
     /// Over these clients. They must be allowed to impersonate the operators' service accounts.
     pub fn new(clients: BTreeMap<ClusterName, kube::Client>) -> Self {
-        Self { clients }
+        Self { clients, gate: Gate::open() }
+    }
+
+    /// Every request passes this gate first, those that are repeated included.
+    #[must_use]
+    pub fn behind(self, gate: Gate) -> Self {
+        Self { gate, ..self }
     }
 
     async fn write(&self, request: &WriteRequest) -> Answer {
@@ -46,6 +54,7 @@ impl KubeWriter {
             Ok(http) => http,
             Err(error) => return refusal(400, "BadRequest", format!("no request can be made of it: {error}")),
         };
+        self.gate.pass().await;
         match tokio::time::timeout(ANSWER_TIMEOUT, exchange(client, http)).await {
             Ok(Ok((code, retry_after, body))) => answer(request, code, retry_after, body),
             Ok(Err(message)) => Answer::Unknown { message },
@@ -60,6 +69,7 @@ impl KubeWriter {
             .header("Accept", "application/json")
             .body(kube::client::Body::empty())
             .map_err(|error| format!("no request can be made of it: {error}"))?;
+        self.gate.pass().await;
         let asked = tokio::time::timeout(ANSWER_TIMEOUT, exchange(client, request)).await;
         let (code, _, body) = asked.map_err(|_| format!("no answer within {ANSWER_TIMEOUT:?}"))??;
         match code {

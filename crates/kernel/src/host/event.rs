@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::gate::Gate;
 use crate::place::ClusterName;
 use crate::state::Finding;
 
@@ -10,9 +11,9 @@ pub(super) fn cluster(finding: &Finding) -> &ClusterName {
 }
 
 /// Writes an Event in the background; a finding is in the journal in any case. One that goes on has one Event, which counts.
-pub(super) fn raise(client: kube::Client, finding: Finding) {
+pub(super) fn raise(client: kube::Client, gate: Gate, finding: Finding) {
     tokio::spawn(async move {
-        if let Err(error) = create_or_count(&client, &finding).await {
+        if let Err(error) = create_or_count(&client, &gate, &finding).await {
             tracing::warn!(error = &*error as &dyn std::error::Error, "could not raise an Event");
         }
     });
@@ -20,9 +21,10 @@ pub(super) fn raise(client: kube::Client, finding: Finding) {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-async fn create_or_count(client: &kube::Client, finding: &Finding) -> Result<(), Failed> {
+async fn create_or_count(client: &kube::Client, gate: &Gate, finding: &Finding) -> Result<(), Failed> {
     let (events, event) = (format!("/api/v1/namespaces/{}/events", namespace(finding)), event(finding));
     let create = http::Request::post(&events).header("Content-Type", "application/json");
+    gate.pass().await;
     match client.request::<Value>(create.body(event.to_string().into_bytes())?).await {
         Err(kube::Error::Api(status)) if status.code == 409 => {
             let counted = json!({
@@ -31,6 +33,7 @@ async fn create_or_count(client: &kube::Client, finding: &Finding) -> Result<(),
             let name = event["metadata"]["name"].as_str().unwrap_or_default();
             let patch = http::Request::patch(format!("{events}/{name}"));
             let patch = patch.header("Content-Type", "application/merge-patch+json");
+            gate.pass().await;
             client.request::<Value>(patch.body(counted.to_string().into_bytes())?).await?;
         }
         done => drop(done?),
@@ -98,7 +101,7 @@ mod tests {
     async fn a_fight_that_goes_on_has_one_event_that_counts() {
         let client = switchboard_cluster::Cluster::ephemeral().await.client();
         for flips in [3, 6, 12] {
-            create_or_count(&client, &fight(flips)).await.unwrap();
+            create_or_count(&client, &Gate::open(), &fight(flips)).await.unwrap();
         }
         let list = http::Request::get("/api/v1/namespaces/default/events").body(Vec::new()).unwrap();
         let list: Value = client.request(list).await.unwrap();

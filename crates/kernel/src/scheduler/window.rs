@@ -13,25 +13,25 @@ const SLOTS: u64 = 100;
 /// What is spent in a slot counts as spent at its end, so a window is never overdrawn, whichever one looks at;
 /// room comes back at most one slot, a hundredth of the window, late.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(crate) struct Window {
     length: Duration,
     spent: VecDeque<(Moment, usize)>,
 }
 
 impl Window {
-    pub(super) fn new(length: Duration) -> Self {
+    pub(crate) fn new(length: Duration) -> Self {
         Self { length, spent: VecDeque::new() }
     }
 
     /// How much of `limit` is left.
-    pub(super) fn left(&self, now: Moment, limit: usize) -> usize {
+    pub(crate) fn left(&self, now: Moment, limit: usize) -> usize {
         let used: usize =
             self.spent.iter().filter(|(end, _)| end.after(self.length) > now).map(|(_, count)| count).sum();
         limit.saturating_sub(used)
     }
 
     /// Takes back what was spent last.
-    pub(super) fn refund(&mut self, mut count: usize) {
+    pub(crate) fn refund(&mut self, mut count: usize) {
         for (_, spent) in self.spent.iter_mut().rev() {
             let back = count.min(*spent);
             *spent -= back;
@@ -39,7 +39,7 @@ impl Window {
         }
     }
 
-    pub(super) fn spend(&mut self, now: Moment, count: usize) {
+    pub(crate) fn spend(&mut self, now: Moment, count: usize) {
         while self.spent.front().is_some_and(|(end, _)| end.after(self.length) <= now) {
             self.spent.pop_front();
         }
@@ -55,7 +55,7 @@ impl Window {
     }
 
     /// From when on `wanted` of `limit` are left if nothing more is spent; `None` when that is more than the limit.
-    pub(super) fn when(&self, wanted: usize, limit: usize) -> Option<Moment> {
+    pub(crate) fn when(&self, wanted: usize, limit: usize) -> Option<Moment> {
         let mut used: usize = self.spent.iter().map(|(_, count)| count).sum();
         let most = limit.checked_sub(wanted)?;
         let mut opens = Moment::default();

@@ -3,11 +3,12 @@
 use kube::Client;
 use tokio::sync::mpsc;
 
-use super::answer::{self, Refused};
+use super::answer::{self, Page, Refused};
 use super::event::{self, Event};
 use super::lines::Lines;
 use super::{Pace, Told};
 use crate::cache::Observed;
+use crate::gate::Gate;
 use crate::resource::TableKey;
 
 /// Why a connection ended.
@@ -35,6 +36,7 @@ struct Task {
     table: TableKey,
     sink: mpsc::Sender<(TableKey, Told)>,
     pace: Pace,
+    gate: Gate,
     /// Everything up to here was told; none when a list is due.
     revision: Option<u64>,
     streaming: bool,
@@ -45,9 +47,9 @@ struct Task {
 }
 
 /// Watches until nobody listens.
-pub async fn run(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, Told)>, pace: Pace) {
+pub async fn run(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, Told)>, pace: Pace, gate: Gate) {
     let (revision, streaming, heard, unserved) = (None, true, false, false);
-    let mut task = Task { client, table, sink, pace, revision, streaming, heard, unserved };
+    let mut task = Task { client, table, sink, pace, gate, revision, streaming, heard, unserved };
     let mut failures = 0;
     loop {
         task.heard = false;
@@ -104,7 +106,8 @@ impl Task {
             Some(revision) => format!("resourceVersion={revision}"),
             None => "sendInitialEvents=true&resourceVersionMatch=NotOlderThan".to_string(),
         };
-        let answer = answer::get(&self.client, &format!("{path}?{query}&{from}"), self.pace.silence).await;
+        self.gate.pass().await;
+        let answer = answer::get(&self.client, &format!("{path}?{query}&{from}"), self.pace.answer).await;
         let body = answer.map_err(|refused| match refused {
             Refused::Status(refusal) if self.revision.is_none() && matches!(refusal.code, 400 | 422) => {
                 End::NoStreaming
@@ -163,7 +166,7 @@ impl Task {
 
     /// A list in pages, for servers that do not stream them.
     async fn list(&mut self) -> Result<(), End> {
-        let mut page = answer::page(&self.client, &self.table, "", self.pace.silence).await?;
+        let mut page = self.page("").await?;
         self.unserved = false;
         self.observed(Observed::Begin).await?;
         loop {
@@ -173,12 +176,17 @@ impl Task {
             if page.next.is_empty() {
                 break;
             }
-            page = answer::page(&self.client, &self.table, &page.next, self.pace.silence).await?;
+            page = self.page(&page.next).await?;
         }
         let revision = page.revision;
         self.observed(Observed::Synced { revision }).await?;
         (self.revision, self.heard) = (Some(revision), true);
         Ok(())
+    }
+
+    async fn page(&self, next: &str) -> Result<Page, End> {
+        self.gate.pass().await;
+        answer::page(&self.client, &self.table, next, self.pace.silence).await
     }
 
     async fn not_served(&mut self) -> Result<(), End> {

@@ -81,6 +81,8 @@ fn wrong_utf8(bad: &[u8]) -> &'static str {
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, YamlError> {
     let mut text = String::new();
     let mut pairs = bytes.chunks(2);
+    // Whatever comes first is told of.
+    let refused = |text: &str, problem: &str| check(text).err().unwrap_or_else(|| refused(text, problem));
     while let Some(pair) = pairs.next() {
         let mut next = |pair: &[u8]| <[u8; 2]>::try_from(pair).map(unit).ok();
         let incomplete = |text: &str| refused(text, "incomplete UTF-16 character");

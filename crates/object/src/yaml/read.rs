@@ -10,7 +10,7 @@ use super::bytes::check;
 use super::repair::{MAX_REREAD_BYTES, Marks, Repair};
 use super::resolve::{Scalar, plain, tagged};
 use super::strict::Strict;
-use super::told::told;
+use super::told::{Inside, alias_at, no_key, told};
 use super::{Document, MAX_DEPTH, MAX_DUPLICATES, YamlError};
 use crate::{Map, Value, gofmt, json, quote::quote};
 
@@ -117,6 +117,7 @@ struct Node {
 struct Open {
     anchor: usize,
     line: usize,
+    column: usize,
     size: usize,
     depth: usize,
     content: Content,
@@ -152,6 +153,9 @@ impl<'a> Reader<'a> {
             if let Some(strict) = &mut self.strict {
                 strict.event(&event, span)?;
             }
+            if matches!(&event, Event::Scalar(text, ScalarStyle::Plain, 0, None) if text.is_empty()) {
+                no_key(self.text, span.start, self.inside()).map_or(Ok(()), Err)?;
+            }
             match event {
                 Event::DocumentStart(_) => first_line = span.start.line(),
                 Event::DocumentEnd => {
@@ -174,7 +178,31 @@ impl<'a> Reader<'a> {
 
     fn refused(&mut self, error: &ScanError) -> YamlError {
         self.repair = Repair::of(error);
-        told(self.text, error)
+        told(self.text, error, self.inside())
+    }
+
+    /// What the parser is in the middle of.
+    fn inside(&self) -> Inside {
+        let bracket = |open: &Open, wanted: char| {
+            let line = self.text.lines().nth(open.line.saturating_sub(1));
+            line.and_then(|line| line.chars().nth(open.column)) == Some(wanted)
+        };
+        match self.open.as_slice() {
+            // Whether brackets are a key is only known behind them.
+            [] if self.text.trim_start().starts_with('{') => Inside::Braces,
+            [] if self.text.trim_start().starts_with('[') => Inside::Brackets,
+            [] => Inside::Nothing,
+            [.., open] if bracket(open, '[') => Inside::Brackets,
+            [.., open] if bracket(open, '{') => Inside::Braces,
+            // A pair may stand in a list without braces of its own, and then it is the list that goes on.
+            [.., above, Open { content: Content::Map(..), .. }] if bracket(above, '[') => Inside::Brackets,
+            [.., Open { content: Content::Map(_, key), .. }] => Inside::Map { has_key: key.is_some() },
+            // A list may stand no further right than the key it belongs to; what follows it is a key.
+            [.., above, list] if list.column == above.column && list.line > above.line => {
+                Inside::Map { has_key: false }
+            }
+            _ => Inside::List,
+        }
     }
 
     // One event of a document; gives the value back when the document is complete.
@@ -211,7 +239,8 @@ impl<'a> Reader<'a> {
             return Err(at(span, format!("yaml: exceeded max depth of {MAX_DEPTH}")));
         }
         self.decoded += 1;
-        self.open.push(Open { anchor, line: span.start.line(), size: 1, depth: 1, content });
+        let (line, column) = (span.start.line(), span.start.col());
+        self.open.push(Open { anchor, line, column, size: 1, depth: 1, content });
         Ok(None)
     }
 
@@ -251,7 +280,8 @@ impl<'a> Reader<'a> {
 
     fn alias(&mut self, id: usize, span: Span) -> Outcome<Node> {
         let Some(node) = self.anchors.get(&id) else {
-            return Err(at(span, "yaml: anchor value contains itself".to_string()));
+            let name = alias_at(self.text, span.start.line(), span.start.col());
+            return Err(at(span, format!("yaml: anchor '{name}' value contains itself")));
         };
         self.decoded += node.size;
         self.aliased += node.size;

@@ -163,6 +163,8 @@ impl<'a> Strict<'a> {
                 // A comment ends the text; lines behind it begin tokens.
                 b'#' => return self.tokens(end + offset, true),
                 b':' | b',' if !leading => return self.tokens(end + offset, true),
+                // What belongs to a key that began with a question mark.
+                b':' => return self.tokens(end + offset + 1, false),
                 _ => return Ok(()),
             }
         }
@@ -209,7 +211,7 @@ impl<'a> Strict<'a> {
                 b'\t' if !tabs => return Err(self.refused(from + offset, NO_TOKEN)),
                 b' ' | b'\t' => {}
                 b'#' => while rest.next_if(|(_, byte)| *byte != b'\n').is_some() {},
-                b':' if tabs => {}
+                b':' if tabs || rest.peek().is_some_and(|(_, next)| matches!(next, b' ' | b'\t')) => {}
                 b'-' if rest.peek().is_some_and(|(_, next)| matches!(next, b' ' | b'\t')) => tabs = false,
                 _ => return Ok(()),
             }

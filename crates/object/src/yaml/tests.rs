@@ -143,7 +143,7 @@ fn bombs_are_refused() {
     let anchors: String = (0..100).map(|i| format!("&a{i} [")).collect();
     let nested = format!("{anchors}{}{}", "1,".repeat(20_000), "]".repeat(100));
     assert_eq!(read(&nested).unwrap_err().message, "yaml: document contains excessive aliasing");
-    assert_eq!(read("a: &x [*x]").unwrap_err().message, "yaml: anchor value contains itself");
+    assert_eq!(read("a: &x [*x]").unwrap_err().message, "yaml: anchor 'x' value contains itself");
 }
 
 #[test]

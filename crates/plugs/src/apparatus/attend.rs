@@ -19,6 +19,9 @@ use super::endpoint::{base_url, shown, url};
 use super::life::{self, Step};
 use super::pod::{self, ANSWERED_ANNOTATION, IDLE_ANNOTATION, Names, names};
 use super::{Apparatus, deadline_after, needs_renewal};
+use crate::coupling::Snapshot;
+use crate::model::Meta;
+use crate::render::Who;
 
 const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
 const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
@@ -38,6 +41,23 @@ pub enum Outcome<T> {
     Failed(String),
     /// It is wrong, and a person must change it.
     Wrong(String),
+}
+
+impl<T> Outcome<T> {
+    /// As the plug shows it: a field of the socket with the socket's name before it.
+    pub fn named(self, who: Who, both: &Snapshot) -> Self {
+        let meta = Meta::of(&both.socket);
+        let named = |words: String| match who == Who::Socket && words.starts_with("spec.") {
+            true => format!("socket {}/{}: {words}", meta.namespace, meta.name),
+            false => words,
+        };
+        match self {
+            Outcome::Done(done) => Outcome::Done(done),
+            Outcome::Waits(why) => Outcome::Waits(named(why)),
+            Outcome::Failed(why) => Outcome::Failed(named(why)),
+            Outcome::Wrong(why) => Outcome::Wrong(named(why)),
+        }
+    }
 }
 
 /// Looks after apparatuses in one run.
@@ -62,7 +82,7 @@ struct Standing {
 }
 
 impl Attendant<'_> {
-    /// Tells an event.
+    /// Tells an event. `mark` is the same however often this one is told.
     ///
     /// # Errors
     /// [`Stop`] when not all was read yet.
@@ -70,11 +90,11 @@ impl Attendant<'_> {
         &self,
         apparatus: &Apparatus<'_>,
         event: &str,
+        mark: &str,
         body: Value,
         plan: &mut Plan,
     ) -> Result<Outcome<()>, Stop> {
-        let what = format!("event {event}");
-        Ok(match self.post(apparatus, event, &what, body, plan)? {
+        Ok(match self.post(apparatus, event, Some(mark), body, plan)? {
             Outcome::Done(_) => Outcome::Done(()),
             Outcome::Waits(why) => Outcome::Waits(why),
             Outcome::Failed(why) => Outcome::Failed(why),
@@ -92,7 +112,7 @@ impl Attendant<'_> {
         body: Value,
         plan: &mut Plan,
     ) -> Result<Outcome<BTreeMap<String, String>>, Stop> {
-        let (at, said) = match self.post(apparatus, "config", "config", body, plan)? {
+        let (at, said) = match self.post(apparatus, "config", None, body, plan)? {
             Outcome::Done(done) => done,
             Outcome::Waits(why) => return Ok(Outcome::Waits(why)),
             Outcome::Failed(why) => return Ok(Outcome::Failed(why)),
@@ -127,7 +147,7 @@ impl Attendant<'_> {
         &self,
         apparatus: &Apparatus<'_>,
         call: &str,
-        what: &str,
+        mark: Option<&str>,
         body: Value,
         plan: &mut Plan,
     ) -> Result<Outcome<Heard>, Stop> {
@@ -139,14 +159,19 @@ impl Attendant<'_> {
         };
         let timeout = timeout(apparatus);
         let at = shown(&url(&standing.base, call));
-        let said =
-            self.caller.call(self.outside, Call::post(&standing.base, call, body, timeout)).map_err(Stop::Failed)?;
-        match said.answer.check(what, &at, timeout) {
+        let what = if mark.is_some() { format!("event {call}") } else { call.to_string() };
+        let asked = Call::post(&standing.base, call, body, timeout).marked(mark);
+        let said = self.caller.call(self.outside, asked).map_err(Stop::Failed)?;
+        match said.answer.check(&what, &at, timeout) {
             Ok(()) => Ok(Outcome::Done((at, said.body))),
             Err(error @ AnswerError::NotRunning { .. }) if standing.pod.is_some() => {
                 // It answered once and is gone: from the beginning.
                 self.mark(apparatus, &standing.names, json!({ANSWERED_ANNOTATION: null}), plan);
                 Ok(Outcome::Waits(error.to_string()))
+            }
+            // Of a program that runs elsewhere nothing else is known.
+            Err(error @ AnswerError::NotRunning { .. }) => {
+                Ok(Outcome::Failed(format!("spec.apparatus.endpoint: {error}; start it, or name another endpoint")))
             }
             Err(error) => Ok(Outcome::Failed(error.to_string())),
         }

@@ -49,6 +49,12 @@ pub fn event_body(who: Who, owner: &Value, coupled: Option<Coupled<'_>>) -> Valu
     Value::Object(body)
 }
 
+/// What tells an event apart from every other: which side is told, of whom, which event, and its number. It is the same however
+/// often the event is told, so a program can leave out what it has heard already.
+pub fn event_mark(who: Who, plug: &str, socket: &str, event: &str, number: u64) -> String {
+    super::pod::digest(&[who.word(), plug, socket, event, &number.to_string()])[..32].to_string()
+}
+
 /// The number of a question: as long as it stays the same, the answer of `/config` need not be asked for again.
 ///
 /// What a server writes into an object without a change of it is left out: status, revisions, who wrote which field when.

@@ -33,17 +33,25 @@ pub struct Call {
     pub body: Option<Value>,
     /// How long it may take.
     pub timeout: Duration,
+    /// What tells this event apart from every other, the same however often it is told.
+    pub mark: Option<String>,
 }
 
 impl Call {
     /// `GET /ping`.
     pub fn ping(base: &str) -> Self {
-        Self { url: super::url(base, "ping"), body: None, timeout: PING_TIMEOUT }
+        Self { url: super::url(base, "ping"), body: None, timeout: PING_TIMEOUT, mark: None }
     }
 
     /// `POST /config` or an event.
     pub fn post(base: &str, call: &str, body: Value, timeout: Duration) -> Self {
-        Self { url: super::url(base, call), body: Some(body), timeout }
+        Self { url: super::url(base, call), body: Some(body), timeout, mark: None }
+    }
+
+    /// The same, with the mark of its event.
+    #[must_use]
+    pub fn marked(self, mark: Option<&str>) -> Self {
+        Self { mark: mark.map(str::to_string), ..self }
     }
 
     fn method(&self) -> &'static str {

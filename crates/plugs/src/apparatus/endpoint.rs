@@ -14,6 +14,9 @@ pub enum EndpointError {
     /// There is no host in it.
     #[error("spec.apparatus.endpoint: `{0}` names no host")]
     NoHost(String),
+    /// It cannot be read.
+    #[error("spec.apparatus.endpoint: `{0}` is no URL; write http://host:port/path, or a path at its pod")]
+    NoUrl(String),
 }
 
 /// The URL before `/config` and the events.
@@ -25,6 +28,14 @@ pub enum EndpointError {
 /// # Errors
 /// [`EndpointError`] when that is no URL that can be asked.
 pub fn base_url(apparatus: &Apparatus<'_>, names: &Names, pod: Option<&Value>) -> Result<String, EndpointError> {
+    let url = unread(apparatus, names, pod)?;
+    match url.parse::<http::Uri>().is_ok_and(|uri| uri.host().is_some()) {
+        true => Ok(url),
+        false => Err(EndpointError::NoUrl(shown(&url))),
+    }
+}
+
+fn unread(apparatus: &Apparatus<'_>, names: &Names, pod: Option<&Value>) -> Result<String, EndpointError> {
     let endpoint = apparatus.spec["endpoint"].as_str().unwrap_or_default().trim().trim_end_matches('/');
     let has_pod = apparatus.has_pod();
     let bare = !endpoint.contains([':', '.', '/']);

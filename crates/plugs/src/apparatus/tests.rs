@@ -60,6 +60,7 @@ fn endpoints_lead_where_they_say() {
 fn an_endpoint_that_cannot_be_asked_is_named() {
     assert_eq!(url_of(json!({"endpoint": "ftp://x"})), Err(EndpointError::Scheme("ftp".to_string())));
     assert_eq!(url_of(json!({"endpoint": "http:///x"})), Err(EndpointError::NoHost("http:///x".to_string())));
+    assert_eq!(url_of(json!({"endpoint": "http://a b"})), Err(EndpointError::NoUrl("http://a b".to_string())));
 }
 
 #[test]
@@ -297,4 +298,66 @@ fn a_hanging_apparatus_costs_its_timeout_and_no_more() {
     assert_eq!(super::call::sent(&call).0, Answer::TimedOut);
     drop(listener);
     assert!(matches!(super::call::sent(&call).0, Answer::NotRunning(_)));
+}
+
+/// Whatever it was answered, the client hangs up: the listener reads an end.
+#[test]
+fn no_connection_outlives_its_call() {
+    use std::io::{Read, Write};
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        let read = stream.read(&mut request).unwrap();
+        stream.write_all(b"HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n").unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        (read, stream.read(&mut request))
+    });
+    assert_eq!(super::call::sent(&Call::post(&url, "coupled", json!({}), CALL_TIMEOUT)).0, Answer::Status(500));
+    let (read, rest) = serving.join().unwrap();
+    assert!(read > 0);
+    assert!(matches!(rest, Ok(0)), "the connection is still there: {rest:?}");
+}
+
+/// Nothing is said to whom the system does not trust.
+#[test]
+fn a_certificate_that_nobody_trusts_ends_a_call() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
+    let listener = std::net::TcpListener::bind("localhost:0").unwrap();
+    let url = format!("https://localhost:{}", listener.local_addr().unwrap().port());
+    let serving = std::thread::spawn(move || {
+        use std::io::Read;
+
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut connection = rustls::ServerConnection::new(config.into()).unwrap();
+        let mut heard = Vec::new();
+        // It ends with an error: the other side does not go on.
+        let ended = rustls::Stream::new(&mut connection, &mut stream).read_to_end(&mut heard);
+        (ended.is_err(), heard)
+    });
+    let secret = json!({"plugConfig": {"password": "hunter2"}});
+    let (answer, said) = super::call::sent(&Call::post(&url, "coupled", secret, Duration::from_secs(60)));
+    assert!(matches!(&answer, Answer::Broken(why) if why.contains("certificate")), "{answer:?}");
+    assert_eq!((said, serving.join().unwrap()), (None, (true, Vec::new())));
+}
+
+/// What is told again is told with the same mark; another event, side or pair has another.
+#[test]
+fn an_event_has_one_mark_however_often_it_is_told() {
+    let mark = |who, plug, socket, event, number| event_mark(who, plug, socket, event, number);
+    let one = mark(Who::Plug, "p", "s", "coupled", 7);
+    assert_eq!(one, mark(Who::Plug, "p", "s", "coupled", 7));
+    let others = [
+        mark(Who::Socket, "p", "s", "coupled", 7),
+        mark(Who::Plug, "ps", "", "coupled", 7),
+        mark(Who::Plug, "p", "s", "updated", 7),
+        mark(Who::Plug, "p", "s", "coupled", 8),
+    ];
+    assert!(others.iter().all(|other| *other != one));
 }

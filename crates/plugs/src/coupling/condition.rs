@@ -10,8 +10,10 @@ use crate::model::{Meta, SOCKETS};
 pub enum Stand {
     /// It was seen.
     Created,
-    /// There is no such socket.
+    /// It is not bound to any socket.
     NoSocket,
+    /// There is no such socket: which one.
+    SocketMissing(String),
     /// It is being coupled; what it waits for, if that is known.
     Coupling(Option<String>),
     /// What was coupled is being updated.
@@ -57,6 +59,10 @@ fn wanted(stand: &Stand) -> Vec<Condition> {
     match stand {
         Stand::Created => vec![coupled(false, "PlugCreated", "plug created")],
         Stand::NoSocket => vec![coupled(false, "SocketNotCreated", "waiting for socket to be created")],
+        Stand::SocketMissing(which) => vec![
+            coupled(false, "SocketNotCreated", "waiting for socket to be created"),
+            one("Waiting", true, "SocketMissing", which),
+        ],
         Stand::Coupling(on) => [vec![coupled(false, "CouplingInProcess", "coupling to socket")], waiting(on)].concat(),
         Stand::Updating(on) => [vec![coupled(false, "UpdatingInProcess", "updating coupling")], waiting(on)].concat(),
         Stand::Apparatus { updating, why } => {

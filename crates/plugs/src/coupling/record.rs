@@ -42,6 +42,9 @@ pub struct Made {
     pub account: (String, String),
     /// It goes when plug and socket are taken apart.
     pub goes: bool,
+    /// Where its template is written, for whoever is told that it was refused.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
 }
 
 impl Made {

@@ -78,6 +78,8 @@ fn a_status_has_the_words_that_scripts_know_and_no_secret() {
         status["conditions"].as_array().unwrap().iter().map(word).collect()
     };
     assert_eq!(told(Stand::NoSocket), ["Coupled False SocketNotCreated waiting for socket to be created"]);
+    let missing = told(Stand::SocketMissing("spec.socket: which".into()));
+    assert_eq!(missing[1], "Waiting True SocketMissing spec.socket: which");
     assert_eq!(told(Stand::Created), ["Coupled False PlugCreated plug created"]);
     assert_eq!(told(Stand::Coupling(None)), ["Coupled False CouplingInProcess coupling to socket"]);
     assert_eq!(told(Stand::Updating(None)), ["Coupled False UpdatingInProcess updating coupling"]);

@@ -25,7 +25,7 @@ struct Grant {
 
 /// A plug's namespace is not among those that a socket takes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("namespace {0} may not use the socket")]
+#[error("namespace {0} may not use the socket: its owner allows that in spec.consent")]
 pub struct Denied(pub String);
 
 impl Consent {

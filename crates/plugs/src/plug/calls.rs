@@ -11,7 +11,9 @@ use switchboard_kernel::operator::Stop;
 
 use super::halt::{Halt, Onward};
 use super::work::Work;
-use crate::apparatus::{Apparatus, Attendant, Outcome, STARTUP_DEADLINE, config_body, config_key, event_body};
+use crate::apparatus::{
+    Apparatus, Attendant, Outcome, STARTUP_DEADLINE, config_body, config_key, event_body, event_mark,
+};
 use crate::coupling::{Snapshot, Stand, Told};
 use crate::model::{Event, SOCKETS};
 use crate::render::{Both, Pair, Values, Who};
@@ -48,7 +50,8 @@ impl<'a> Work<'a> {
         let mut plan = std::mem::take(&mut self.plan);
         let asked = self.attendant().config(&apparatus, body, &mut plan);
         self.plan = plan;
-        match asked? {
+        let both = Snapshot { plug: pair.plug.seen.clone(), socket: pair.socket.seen.clone() };
+        match asked?.named(who, &both) {
             Outcome::Done(values) => {
                 *self.record.told.of_mut(who) = Some(Told { key, values });
                 self.save();
@@ -195,10 +198,13 @@ impl<'a> Work<'a> {
             Who::Socket => both.of(Who::Plug),
         };
         let body = event_body(who, both.of(who), config.map(|config| (other, &config.plug, &config.socket)));
+        let number = self.record.pending.as_ref().filter(|pending| pending.event == event).map_or(0, |one| one.number);
+        let socket = self.record.socket.as_ref().map_or("", |socket| socket.uid.as_str());
+        let mark = event_mark(who, &self.record.plug.uid, socket, event.word(), number);
         let mut plan = std::mem::take(&mut self.plan);
-        let told = self.attendant().event(&apparatus, event.word(), body, &mut plan);
+        let told = self.attendant().event(&apparatus, event.word(), &mark, body, &mut plan);
         self.plan = plan;
-        Ok(told?)
+        Ok(told?.named(who, both))
     }
 
     /// What was planned before is written first; a call is made by a run of its own.

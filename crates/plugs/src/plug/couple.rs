@@ -42,7 +42,7 @@ impl Work<'_> {
         let waits = || Onward::Waits(format!("socket {namespace}/{name} to be created"));
         let Some(found) = found.filter(|object| !object["metadata"]["deletionTimestamp"].is_string()) else {
             self.leave()?;
-            return Err(Halt::Here(Stand::NoSocket, waits()));
+            return Err(Halt::Here(Stand::SocketMissing(missing(namespace, name)), waits()));
         };
         if !self.record.coupled && found["status"]["conditions"].is_null() {
             // `created` comes before `coupled`: what the socket shows tells when it was.
@@ -142,7 +142,8 @@ impl Work<'_> {
         let lasting = |entry: &crate::model::Resource| {
             entry.when.contains(&Event::Coupled) || entry.when.contains(&Event::Updated)
         };
-        let of = |who: Who| objects(&engine, pair.meta(who), &pair.side(who).resources, lasting, &root);
+        let of =
+            |who: Who| placed(pair, who, objects(&engine, pair.meta(who), &pair.side(who).resources, lasting, &root));
         let objects = Both { plug: of(Who::Plug)?, socket: of(Who::Socket)? };
         let all = [Content::objects(&objects.plug), Content::objects(&objects.socket)].concat();
         let epochs = (pair.plug.side.epoch.as_str(), pair.socket.side.epoch.as_str());
@@ -278,7 +279,8 @@ impl Work<'_> {
         let values = Both { plug: of(Who::Plug)?, socket: of(Who::Socket)? };
         let of = |who: Who| {
             let root = Roots::pair(made.pair).config(&made.config).result(&values, who).value();
-            objects(&engine, made.pair.meta(who), &made.pair.side(who).result_resources, |_| true, &root)
+            let entries = &made.pair.side(who).result_resources;
+            placed(made.pair, who, objects(&engine, made.pair.meta(who), entries, |_| true, &root))
         };
         let objects = Both { plug: of(Who::Plug)?, socket: of(Who::Socket)? };
         Ok((values, objects))
@@ -335,6 +337,17 @@ fn hidden(reading: &Reading<'_>, pair: Pair<'_>, values: &Both<Values>) -> Resul
         Ok::<_, Trouble>(names)
     };
     Ok(Both { plug: of(Who::Plug)?, socket: of(Who::Socket)? })
+}
+
+/// The objects of a side, or what is wrong with them, with the place as the plug tells of it.
+fn placed(pair: Pair<'_>, who: Who, all: Result<Vec<Rendered>, Trouble>) -> Result<Vec<Rendered>, Trouble> {
+    let mut all = all.map_err(|trouble| pair.named(who, trouble))?;
+    all.iter_mut().for_each(|one| one.place = pair.place(who, &one.place));
+    Ok(all)
+}
+
+fn missing(namespace: &str, name: &str) -> String {
+    format!("spec.socket: there is no Socket {namespace}/{name}, or it is going; create it, or name another")
 }
 
 fn scrubbed(halt: Halt, reading: &Reading<'_>) -> Halt {

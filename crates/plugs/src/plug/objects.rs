@@ -21,10 +21,11 @@ impl Work<'_> {
         let text =
             |pointer: &str| rendered.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let (api_version, kind) = (text("/apiVersion"), text("/kind"));
-        let resource = kind_of(self.view, &api_version, &kind)?;
+        let resource = kind_of(self.view, &api_version, &kind).map_err(|trouble| trouble.at(&rendered.place))?;
         let namespace = if resource.namespaced { text("/metadata/namespace") } else { String::new() };
         let account = (account.namespace.clone(), account.name.clone());
-        Ok(Made { api_version, kind, namespace, name: text("/metadata/name"), account, goes: rendered.goes })
+        let (name, goes, place) = (text("/metadata/name"), rendered.goes, rendered.place.clone());
+        Ok(Made { api_version, kind, namespace, name, account, goes, place })
     }
 
     /// Does what an event asks for with the objects of one side.

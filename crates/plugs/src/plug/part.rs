@@ -8,6 +8,7 @@ use super::halt::Halt;
 use super::work::{Work, manager};
 use crate::coupling::{Identity, Made, Notice, Snapshot, notice};
 use crate::model::{Event, Meta, Plug, Resource, Side, Socket};
+use crate::refusal::is_final;
 use crate::render::{Rendered, Roots, Trouble, Who, objects};
 
 /// How often teardown is refused something before it does without.
@@ -112,7 +113,7 @@ impl Work<'_> {
                 )
             })
             .collect();
-        for (object, message) in refused {
+        for (object, message) in refused.into_iter().filter(|(_, message)| is_final(message)) {
             self.record.refusals += 1;
             if self.record.refusals >= MAX_TEARDOWN_REFUSALS && self.record.abandoned.insert(object.clone()) {
                 self.warn(Who::Plug, &format!("gave up on {object}: {message}"));

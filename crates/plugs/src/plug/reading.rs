@@ -41,7 +41,9 @@ impl<'a> Reading<'a> {
 
     fn allowed(&self, who: Who, resource: &Resource, namespace: &str, name: &str) -> Result<(), Trouble> {
         let act = Act { verb: "get", resource, namespace, name };
-        authority::may(self.view, self.accounts.of(who), &act)?.map_err(Trouble::Wrong)
+        let account = self.accounts.of(who);
+        authority::may(self.view, account, &act)?
+            .map_err(|words| Trouble::Wrong(authority::with_way_out(&words, account)))
     }
 }
 
@@ -79,7 +81,7 @@ impl Source for Reading<'_> {
 
 /// In the API server's words.
 fn not_found(resource: &Resource, name: &str) -> Trouble {
-    Trouble::Missing(format!("{resource} \"{name}\" not found"))
+    Trouble::Missing(format!("{resource} \"{name}\" not found; create it, or name another"))
 }
 
 pub(super) fn not_served(api_version: &str, kind: &str) -> Trouble {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchboard_kernel::operator::{ServiceAccount, Stop};
 use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
 use switchboard_kernel::resource::Resource;
-use switchboard_kernel::view::{Outside, View};
+use switchboard_kernel::view::{Outside, Refusal, View};
 
 use super::Options;
 use super::halt::{Halt, Onward};
@@ -12,6 +12,7 @@ use super::reading::Reading;
 use crate::apparatus::Caller;
 use crate::coupling::{Identity, Notice, Record, SECRETS, Shown, Stand, StorageError, load, notice, shown, stored};
 use crate::model::{Event, FINALIZER, Meta, PLUGS, Plug};
+use crate::refusal;
 use crate::render::{Engine, Roots, Who, objects};
 
 /// The way to programs that take part.
@@ -116,7 +117,7 @@ impl<'a> Work<'a> {
     /// What was refused of the run before is shown first, once; then it is tried again.
     fn show_refusal(&mut self) -> Option<Halt> {
         let first = self.view.refused().first()?;
-        let message = first.message.clone();
+        let message = self.refusal_words(first);
         if message.contains("is forbidden") {
             // A role that comes makes it worth another try at once. What is not read yet is read by the try itself.
             let _ = crate::authority::watch(self.view, &first.object.namespace);
@@ -131,6 +132,24 @@ impl<'a> Work<'a> {
             false => Stand::Failing(message.clone()),
         };
         Some(Halt::Here(stand, Onward::Retries(message)))
+    }
+
+    /// With the field that asked for it, the plug's own or the socket's.
+    fn refusal_words(&self, refusal: &Refusal) -> String {
+        let account = self.object.as_ref().and_then(|object| object["spec"]["serviceAccountName"].as_str());
+        let account = self.account(&self.meta.namespace, account.unwrap_or("default"));
+        let inventory = &self.record.inventory;
+        let made = [self.record.own.as_slice(), &inventory.plug, &inventory.socket].concat();
+        let words = refusal::words(refusal, &made, &self.meta.name, &account);
+        let placed = words.starts_with("spec.") || words.starts_with("socket ");
+        // The socket's program may be started for a plug.
+        match self.record.socket.as_ref().filter(|_| !placed) {
+            None => words,
+            Some(socket) => match refusal::words(refusal, &[], &socket.name, &account) {
+                of_socket if of_socket == words => words,
+                of_socket => format!("socket {}/{}: {of_socket}", socket.namespace, socket.name),
+            },
+        }
     }
 
     /// Nothing is done for a plug that could go before it was taken apart.

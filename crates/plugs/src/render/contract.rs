@@ -13,13 +13,15 @@ pub fn check_interface(pair: Pair<'_>) -> Result<(), String> {
     let offered = pair.socket.interface.as_ref().and_then(|interface| interface.name.as_ref());
     let Some(wanted) = &pair.plug.interface else { return Ok(()) };
     let Some(offered) = offered else {
-        return Err(format!("plug wants the interface {wanted}, and the socket does not say which it has"));
+        return Err(format!(
+            "spec.interface: plug wants the interface {wanted}, and the socket does not say which it has"
+        ));
     };
     let same_version = |version: &String| offered.version.as_ref().is_none_or(|other| other == version);
     if offered.name == wanted.name && wanted.version.as_ref().is_none_or(same_version) {
         return Ok(());
     }
-    Err(format!("plug wants the interface {wanted}, and the socket has {offered}"))
+    Err(format!("spec.interface: plug wants the interface {wanted}, and the socket has {offered}; couple to another"))
 }
 
 fn properties<'a>(interface: Option<&'a Interface>, who: Who, what: &str) -> Option<&'a BTreeMap<String, Property>> {

@@ -159,12 +159,15 @@ fn vars_stay_in_the_namespace_of_their_owner_and_miss_what_is_not_there() {
         let pair = Pair { plug: &plug, socket: &socket };
         vars(&Shelf, &engine(), pair, Who::Plug, &plug.side.vars).map_err(|trouble| trouble.to_string())
     };
-    assert_eq!(var(json!({})).unwrap_err(), "var 'v': Service db has no field spec.none");
+    assert_eq!(
+        var(json!({})).unwrap_err(),
+        "spec.vars[0].fieldref.fieldPath: var 'v': Service db has no field spec.none"
+    );
     assert_eq!(var(json!({"default": "d"})).unwrap()["v"], "d");
     assert_eq!(var(json!({"fieldref": {"fieldPath": "spec.ports.0.port"}})).unwrap()["v"], "80");
     assert_eq!(var(json!({"fieldref": {}})).unwrap()["v"], "db", "kustomize's default");
     let elsewhere = json!({"objref": {"kind": "Service", "name": "db", "namespace": "data"}});
-    assert_eq!(var(elsewhere).unwrap_err(), "var objRef namespace data must be shop");
+    assert_eq!(var(elsewhere).unwrap_err(), "spec.vars[0].objref.namespace: var objRef namespace data must be shop");
 }
 
 #[test]
@@ -205,6 +208,22 @@ fn the_interface_lets_through_what_is_declared() {
 }
 
 #[test]
+fn an_empty_text_is_as_good_as_none_on_all_four() {
+    let both = json!({"plug": {"a": {"required": true}, "b": {"default": "d"}}, "socket": {"a": {"required": true}, "b": {"default": "d"}}});
+    let socket = socket(json!({"interface": {"config": both, "result": both}}));
+    for who in Who::BOTH {
+        for what in ["config", "result"] {
+            let of = |pairs: &[(&str, &str)]| {
+                checked(socket.interface.as_ref(), who, what, values(pairs)).map_err(|trouble| trouble.to_string())
+            };
+            let words = format!("{} {what} property 'a' is required", who.word());
+            assert_eq!((of(&[]), of(&[("a", "")])), (Err(words.clone()), Err(words)));
+            assert_eq!(of(&[("a", "1"), ("b", "")]).unwrap(), values(&[("a", "1"), ("b", "d")]));
+        }
+    }
+}
+
+#[test]
 fn a_mongo_plug_does_not_fit_a_postgres_socket() {
     let fits = |wanted: Value, offered: Value| {
         let plug = plug(json!({"interface": wanted}));
@@ -213,7 +232,7 @@ fn a_mongo_plug_does_not_fit_a_postgres_socket() {
     };
     assert_eq!(
         fits(json!({"name": "mongo"}), json!({"name": "postgres", "version": "v1"})).unwrap_err(),
-        "plug wants the interface mongo, and the socket has postgres v1"
+        "spec.interface: plug wants the interface mongo, and the socket has postgres v1; couple to another"
     );
     assert!(fits(json!({"name": "mongo"}), json!({"name": "mongo", "version": "v1"})).is_ok());
     assert!(fits(json!({"name": "mongo", "version": "v2"}), json!({"name": "mongo", "version": "v1"})).is_err());

@@ -6,7 +6,7 @@ use super::contract::checked;
 use super::engine::Engine;
 use super::roots::Roots;
 use super::{Both, Pair, Source, Trouble, Values, Wanted, Who};
-use crate::model::{Meta, Var};
+use crate::model::{Meta, Sources, Var};
 use crate::path;
 
 /// The preliminary values of both sides.
@@ -15,18 +15,52 @@ use crate::path;
 /// [`Trouble`] of the source.
 pub fn data(source: &dyn Source, pair: Pair<'_>) -> Result<Both<Values>, Trouble> {
     let of = |who: Who| {
-        let (from, namespace) = (&pair.side(who).data, &pair.meta(who).namespace);
         let mut values = Values::new();
-        if let Some(name) = &from.secret {
-            values.extend(source.secret(who, namespace, name)?);
-        }
-        values.extend(from.inline.clone());
-        if let Some(name) = &from.config_map {
-            values.extend(source.config_map(who, namespace, name)?);
-        }
+        given(source, pair, who, Given::Data, &mut values)?;
+        values.extend(pair.side(who).data.inline.clone());
+        mapped(source, pair, who, Given::Data, &mut values)?;
         Ok::<Values, Trouble>(values)
     };
     Ok(Both { plug: of(Who::Plug)?, socket: of(Who::Socket)? })
+}
+
+/// Which of a side's three it is.
+#[derive(Clone, Copy)]
+enum Given {
+    Data,
+    Config,
+    Result,
+}
+
+impl Given {
+    fn of<'a>(self, pair: Pair<'a>, who: Who) -> (&'static str, &'a Sources) {
+        let side = pair.side(who);
+        match self {
+            Given::Data => ("data", &side.data),
+            Given::Config => ("config", &side.config),
+            Given::Result => ("result", &side.result),
+        }
+    }
+}
+
+/// What its Secret gives.
+fn given(source: &dyn Source, pair: Pair<'_>, who: Who, what: Given, values: &mut Values) -> Result<(), Trouble> {
+    let (word, from) = what.of(pair, who);
+    if let Some(name) = &from.secret {
+        let place = || pair.place(who, &format!("spec.{word}SecretName"));
+        values.extend(source.secret(who, &pair.meta(who).namespace, name).map_err(|trouble| trouble.at(&place()))?);
+    }
+    Ok(())
+}
+
+/// What its ConfigMap gives.
+fn mapped(source: &dyn Source, pair: Pair<'_>, who: Who, what: Given, values: &mut Values) -> Result<(), Trouble> {
+    let (word, from) = what.of(pair, who);
+    if let Some(name) = &from.config_map {
+        let place = || pair.place(who, &format!("spec.{word}ConfigMapName"));
+        values.extend(source.config_map(who, &pair.meta(who).namespace, name).map_err(|trouble| trouble.at(&place()))?);
+    }
+    Ok(())
 }
 
 /// Fields of other objects, as texts.
@@ -37,19 +71,19 @@ pub fn vars(source: &dyn Source, engine: &Engine, pair: Pair<'_>, who: Who, vars
     let root = Roots::pair(pair).value();
     let one = |var: &Var| {
         let object = &var.object;
+        let place = |field: &str| pair.place(who, &format!("{}.{field}", var.place));
         let templated = |template: &str, plain: &str, field: &str| match template.is_empty() {
             true => Ok(plain.to_string()),
-            false => engine.text(&format!("{}.objref.{field}", var.place), template, &root),
+            false => engine.text(&place(field), template, &root),
         };
-        let name = templated(&object.template_name, &object.name, "templateName")?;
-        let namespace = templated(&object.template_namespace, &object.namespace, "templateNamespace")?;
-        let wanted = Wanted {
-            api_version: &object.api_version,
-            kind: &object.kind,
-            namespace: own_namespace(pair.meta(who), &namespace)?,
-            name: &name,
-        };
-        Ok::<_, Trouble>((var.name.clone(), field_of(&source.object(who, &wanted)?, var, &wanted)?))
+        let name = templated(&object.template_name, &object.name, "objref.templateName")?;
+        let namespace = templated(&object.template_namespace, &object.namespace, "objref.templateNamespace")?;
+        let said = if object.template_namespace.is_empty() { "objref.namespace" } else { "objref.templateNamespace" };
+        let own = own_namespace(pair.meta(who), &namespace).map_err(|trouble| trouble.at(&place(said)))?;
+        let wanted = Wanted { api_version: &object.api_version, kind: &object.kind, namespace: own, name: &name };
+        let found = source.object(who, &wanted).map_err(|trouble| trouble.at(&place("objref")))?;
+        let text = field_of(&found, var, &wanted).map_err(|trouble| trouble.at(&place("fieldref.fieldPath")))?;
+        Ok::<_, Trouble>((var.name.clone(), text))
     };
     vars.iter().map(one).collect()
 }
@@ -62,7 +96,7 @@ fn own_namespace<'a>(own: &'a Meta, namespace: &str) -> Result<&'a str, Trouble>
 }
 
 fn field_of(object: &Value, var: &Var, wanted: &Wanted<'_>) -> Result<String, Trouble> {
-    let wrong = |error: path::PathError| Trouble::Wrong(format!("{}.fieldref.fieldPath: {error}", var.place));
+    let wrong = |error: path::PathError| Trouble::Wrong(error.to_string());
     let found = path::read(object, &var.field_path).map_err(wrong)?.filter(|found| !found.is_null());
     let text = if found.is_some() { path::text(object, &var.field_path).map_err(wrong)? } else { None };
     match (text, &var.default) {
@@ -88,21 +122,18 @@ pub fn config(
     own_vars: &Values,
     told: Option<&Values>,
 ) -> Result<Values, Trouble> {
-    let (from, namespace) = (&pair.side(who).config, &pair.meta(who).namespace);
+    let from = &pair.side(who).config;
     let mut values = Values::new();
-    if let Some(name) = &from.secret {
-        values.extend(source.secret(who, namespace, name)?);
-    }
+    given(source, pair, who, Given::Config, &mut values)?;
     values.extend(from.inline.clone());
     if !from.template.is_empty() {
         let root = Roots::pair(pair).data(data).with("vars", own_vars).value();
         for (name, template) in &from.template {
-            values.insert(name.clone(), engine.text(&format!("spec.configTemplate.{name}"), template, &root)?);
+            let place = pair.place(who, &format!("spec.configTemplate.{name}"));
+            values.insert(name.clone(), engine.text(&place, template, &root)?);
         }
     }
-    if let Some(name) = &from.config_map {
-        values.extend(source.config_map(who, namespace, name)?);
-    }
+    mapped(source, pair, who, Given::Config, &mut values)?;
     values.extend(told.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
     checked(pair.socket.interface.as_ref(), who, "config", values)
 }
@@ -119,23 +150,20 @@ pub fn result(
     data: &Both<Values>,
     config: &Both<Values>,
 ) -> Result<Values, Trouble> {
-    let (from, namespace) = (&pair.side(who).result, &pair.meta(who).namespace);
+    let from = &pair.side(who).result;
     let own_vars = vars(source, engine, pair, who, &pair.side(who).result_vars)?;
     let mut values = Values::new();
-    if let Some(name) = &from.secret {
-        values.extend(source.secret(who, namespace, name)?);
-    }
+    given(source, pair, who, Given::Result, &mut values)?;
     values.extend(from.inline.clone());
     if !from.template.is_empty() {
         let root = Roots::pair(pair).data(data).config(config).with("resultVars", &own_vars);
         // The existing operator gives the socket its result vars under this name.
         let root = if who == Who::Socket { root.with("vars", &own_vars) } else { root }.value();
         for (name, template) in &from.template {
-            values.insert(name.clone(), engine.text(&format!("spec.resultTemplate.{name}"), template, &root)?);
+            let place = pair.place(who, &format!("spec.resultTemplate.{name}"));
+            values.insert(name.clone(), engine.text(&place, template, &root)?);
         }
     }
-    if let Some(name) = &from.config_map {
-        values.extend(source.config_map(who, namespace, name)?);
-    }
+    mapped(source, pair, who, Given::Result, &mut values)?;
     checked(pair.socket.interface.as_ref(), who, "result", values)
 }

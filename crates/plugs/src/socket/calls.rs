@@ -9,7 +9,7 @@ use switchboard_kernel::operator::Stop;
 use switchboard_kernel::plan::{Mutation, Plan};
 
 use super::Ground;
-use crate::apparatus::{Apparatus, Outcome, STARTUP_DEADLINE, event_body};
+use crate::apparatus::{Apparatus, Outcome, STARTUP_DEADLINE, event_body, event_mark};
 use crate::coupling::{Identity, Notice, conditions, notice};
 use crate::model::{Event, SOCKETS, Socket};
 use crate::plug::PARTING_PATIENCE;
@@ -23,12 +23,17 @@ impl Ground<'_> {
             return Ok(None);
         }
         let mut plan = Plan::in_order();
+        if let Some(words) = self.refused().filter(|words| !self.shows(words)) {
+            // The next run tries again; a run that is refused shows nothing of what stands behind.
+            self.say(&mut plan, "Failed", true, "Error", &words);
+            return Ok(Some(plan.failing(words)));
+        }
         self.keep(&mut plan);
         if !plan.mutations.is_empty() {
             return Ok(Some(plan));
         }
-        let body = event_body(Who::Socket, &socket.seen, None);
-        Ok(Some(match self.attendant.event(&apparatus, Event::Created.word(), body, &mut plan)? {
+        let (word, body) = (Event::Created.word(), event_body(Who::Socket, &socket.seen, None));
+        Ok(Some(match self.attendant.event(&apparatus, word, &self.mark(word), body, &mut plan)? {
             Outcome::Done(()) => {
                 let mut status = self.object["status"].clone();
                 status["apparatus"] = json!({"created": true});
@@ -57,9 +62,9 @@ impl Ground<'_> {
             return Ok(None);
         }
         let mut plan = Plan::in_order();
-        let body = event_body(Who::Socket, &socket.seen, None);
+        let (word, body) = (Event::Deleted.word(), event_body(Who::Socket, &socket.seen, None));
         let mut status = self.object["status"].clone();
-        let (why, patience) = match self.attendant.event(&apparatus, Event::Deleted.word(), body, &mut plan)? {
+        let (why, patience) = match self.attendant.event(&apparatus, word, &self.mark(word), body, &mut plan)? {
             Outcome::Done(()) => {
                 status["apparatus"]["deleted"] = true.into();
                 self.write(&mut plan, status);
@@ -82,6 +87,10 @@ impl Ground<'_> {
 
     pub(super) fn condition(&self, of_type: &str) -> Option<&Value> {
         self.object["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == of_type)
+    }
+
+    fn mark(&self, event: &str) -> String {
+        event_mark(Who::Socket, "", &self.meta.uid, event, 0)
     }
 
     fn heard(&self, event: &str) -> bool {

@@ -311,7 +311,10 @@ async fn case_19_consent_is_asked_for_and_can_be_withdrawn() {
     stage.socket("db", json!({"validation": {"namespaceWhitelist": ["sho"]}})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
     let refused = stage.plug_shows("web", "NotAllowed").await;
-    assert_eq!(condition(&refused, "Coupled")["message"], "namespace shop may not use the socket");
+    assert_eq!(
+        condition(&refused, "Coupled")["message"],
+        "namespace shop may not use the socket: its owner allows that in spec.consent"
+    );
     stage
         .patch(
             SOCKET,
@@ -349,7 +352,10 @@ async fn case_20_and_29_deletion_needs_neither_secret_nor_role() {
     stage.plug_shows("web", "CouplingSucceeded").await;
     stage.delete("/api/v1/namespaces/shop/secrets/s").await;
     let failed = stage.plug_shows("web", "Error").await;
-    assert_eq!(condition(&failed, "Failed")["message"], "secrets \"s\" not found");
+    assert_eq!(
+        condition(&failed, "Failed")["message"],
+        "spec.configSecretName: secrets \"s\" not found; create it, or name another"
+    );
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/data/rolebindings/all").await;
     stage.delete(&path("web")).await;
     stage.gone(&path("web")).await;
@@ -413,7 +419,8 @@ async fn case_29_what_the_account_may_not_do_is_told_verbatim_and_done_once_it_m
     let wanted = format!(
         "secrets \"s\" is forbidden: {user} cannot get resource \"secrets\" in API group \"\" in the namespace \"shop\""
     );
-    assert_eq!(condition(&failed, "Failed")["message"], wanted);
+    let words = condition(&failed, "Failed")["message"].as_str().unwrap().to_string();
+    assert!(words.starts_with("spec.configSecretName: ") && words.contains(&wanted), "{words}");
     stage.allow("shop", &["configmaps", "secrets"]).await;
     stage.plug_shows("web", "CouplingSucceeded").await;
     stage.plug_shows("api", "CouplingSucceeded").await;
@@ -427,7 +434,7 @@ async fn case_26_a_result_may_come_late() {
         json!({"name": "done", "objref": {"kind": "ConfigMap", "name": "job"}, "fieldref": {"fieldPath": "data.done"}});
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}, "resultVars": [var], "resultTemplate": {"done": "{% .resultVars.done %}"},
         "resultResources": [{"template": map("after", json!({"done": "{% .result.done %}"}))}]})).await;
-    let words = "configmaps \"job\" not found";
+    let words = "spec.resultVars[0].objref: configmaps \"job\" not found; create it, or name another";
     let waits = |plug: Option<&Value>| plug.is_some_and(|plug| condition(plug, "Waiting")["message"] == words);
     let waiting = stage.until(&path("web"), words, waits).await.unwrap();
     assert_eq!(condition(&waiting, "Coupled")["reason"], "CouplingInProcess");

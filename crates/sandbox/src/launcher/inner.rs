@@ -25,7 +25,7 @@ const HOST_NAME: &[u8] = b"switchboard";
 pub(super) fn run() -> Result<i32, Told> {
     tried("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
     let line = std::io::stdin();
-    let Some((Go::Run(spec), _)) = tried("hear from the host", wire::receive(&line))? else { return Ok(1) };
+    let Some((Go::Make(spec), _)) = tried("hear from the host", wire::receive(&line))? else { return Ok(1) };
     tried("name the machine", rustix::system::sethostname(HOST_NAME))?;
     let listener = match spec.proxy {
         true => Some(listener()?),
@@ -46,6 +46,7 @@ pub(super) fn run() -> Result<i32, Told> {
     drop(files);
     // The host accepts; whoever is inside must not.
     drop((output, listener));
+    let Some((Go::Start, _)) = tried("hear from the host", wire::receive(&line))? else { return Ok(1) };
     let began = std::time::Instant::now();
     let program = command(&spec).spawn().map_err(|error| Told::NoProgram { error: reason(&spec, &error) })?;
     if spec.user.is_some() {

@@ -221,7 +221,7 @@ impl<'t> Frame<'_, '_, 't> {
         if !signature.variadic && given != wanted {
             return Err(self.fail(format!("wrong number of args for {}: want {wanted} got {given}", name())));
         }
-        Ok(())
+        signature.fault.map_or(Ok(()), |fault| Err(self.fail(fault.to_string())))
     }
 }
 

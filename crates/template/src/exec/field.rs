@@ -89,6 +89,9 @@ impl<'t> Frame<'_, '_, 't> {
                     let is_interface = matches!(value, Value::Nil);
                     Ok(Slot { value, is_interface })
                 }
+                None if object.fields().iter().any(|(field, _)| name.as_utf8() == Some(field)) => {
+                    Err(self.fail(format!("{name} is an unexported field of struct type {}", receiver.type_name())))
+                }
                 None => Err(self.no_field(name, receiver)),
             },
             _ => Err(self.no_field(name, receiver)),

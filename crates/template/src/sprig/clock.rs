@@ -4,7 +4,7 @@ mod methods;
 
 use std::any::Any;
 
-use super::time::{LONG_DAYS, LONG_MONTHS, Moment, Span};
+use super::time::{LONG_DAYS, LONG_MONTHS, Moment, Span, Zone};
 use crate::value::{Named, Object, Shape, Str, Type, Value};
 
 // Types and methods know each other. Statics may be named before they are made; constants made of them may not.
@@ -13,12 +13,16 @@ static TIME_NAME: Named =
 static DURATION_NAME: Named =
     Named { name: "time.Duration", underlying: Type::INT64, methods: &methods::DURATION_METHODS };
 static MONTH_NAME: Named = Named { name: "time.Month", underlying: Type::INT, methods: &methods::NAME_METHODS };
+static LOCATION_NAME: Named =
+    Named { name: "time.Location", underlying: Type(&Shape::Struct), methods: &methods::LOCATION_METHODS };
 static WEEKDAY_NAME: Named = Named { name: "time.Weekday", underlying: Type::INT, methods: &methods::NAME_METHODS };
 
 static TIME_SHAPE: Shape = Shape::Named(&TIME_NAME);
 static DURATION_SHAPE: Shape = Shape::Named(&DURATION_NAME);
 static MONTH_SHAPE: Shape = Shape::Named(&MONTH_NAME);
 static WEEKDAY_SHAPE: Shape = Shape::Named(&WEEKDAY_NAME);
+static LOCATION_STRUCT: Shape = Shape::Named(&LOCATION_NAME);
+static LOCATION_SHAPE: Shape = Shape::Pointer(Type(&LOCATION_STRUCT));
 
 /// `time.Time`.
 pub const TIME: Type = Type(&TIME_SHAPE);
@@ -45,6 +49,10 @@ pub struct Month(pub i64);
 #[derive(Debug, Clone, Copy)]
 pub struct Weekday(pub i64);
 
+/// A zone: what `.Location` gives and `.In` takes.
+#[derive(Debug, Clone)]
+pub struct Location(pub Zone);
+
 /// RFC 3339, which JSON and TOML use.
 const WIRE: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
 
@@ -59,6 +67,10 @@ impl Object for Time {
 
     fn text(&self) -> Option<Str> {
         Some(self.0.to_string().into())
+    }
+
+    fn go_syntax(&self) -> Option<Str> {
+        Some(self.0.go_syntax().into())
     }
 
     fn json(&self) -> Option<String> {
@@ -137,5 +149,28 @@ impl Object for Weekday {
 
     fn equals(&self, other: &dyn Object) -> bool {
         other.as_any().downcast_ref::<Weekday>().is_some_and(|other| other.0 == self.0)
+    }
+}
+
+impl Object for Location {
+    fn go_type(&self) -> Type {
+        Type(&LOCATION_SHAPE)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn text(&self) -> Option<Str> {
+        Some(self.0.name().into())
+    }
+
+    /// None of its fields is exported.
+    fn json(&self) -> Option<String> {
+        Some("{}".to_string())
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        other.as_any().downcast_ref::<Location>().is_some_and(|other| other.0 == self.0)
     }
 }

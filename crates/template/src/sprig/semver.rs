@@ -36,7 +36,7 @@ pub enum Generation {
 }
 
 /// One semantic version, kept with the text it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version {
     /// First number.
     pub major: u64,

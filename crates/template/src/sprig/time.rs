@@ -122,6 +122,19 @@ impl Moment {
         Span(nanos.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
     }
 
+    /// Go's `GoString`.
+    pub fn go_syntax(&self) -> String {
+        let c = self.civil();
+        let month = LONG_MONTHS.get((c.month - 1) as usize).copied().unwrap_or_default();
+        let zone = match &self.zone {
+            Zone::Utc => "time.UTC".to_string(),
+            Zone::Local(_) => "time.Local".to_string(),
+            other => format!("time.Location({})", quote(other.name().as_bytes())),
+        };
+        let clock = format!("{}, {}, {}, {}", c.hour, c.minute, c.second, self.nanos);
+        format!("time.Date({}, time.{month}, {}, {clock}, {zone})", c.year, c.day)
+    }
+
     /// Date and clock in the moment's zone.
     pub fn civil(&self) -> Civil {
         let (_, offset) = self.zone.lookup(self.seconds);

@@ -55,6 +55,11 @@ pub trait Object: Any {
         None
     }
 
+    /// What a deep copy of it is, where that is not the same again.
+    fn copied(&self) -> Option<Value> {
+        None
+    }
+
     /// Whether two objects of the same type are equal, for `eq` on comparable structs.
     fn equals(&self, _other: &dyn Object) -> bool {
         false
@@ -86,4 +91,18 @@ pub struct Method {
     pub signature: Signature,
     /// What it does.
     pub body: MethodBody,
+    /// Whether only a pointer to the type has it.
+    pub of_pointer: bool,
+}
+
+impl Method {
+    /// A method of the type, which a pointer to it has as well.
+    pub const fn new(name: &'static str, signature: Signature, body: MethodBody) -> Method {
+        Method { name, signature, body, of_pointer: false }
+    }
+
+    /// Only a pointer to the type has it.
+    pub const fn of_pointer(self) -> Method {
+        Method { of_pointer: true, ..self }
+    }
 }

@@ -48,6 +48,12 @@ pub struct Named {
     pub methods: &'static [Method],
 }
 
+impl Named {
+    fn method(&'static self, name: &str) -> Option<&'static Method> {
+        self.methods.iter().find(|method| method.name == name)
+    }
+}
+
 /// Go's `reflect.Kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -220,8 +226,8 @@ impl Type {
     /// The method of that name, which a pointer to the type has as well.
     pub fn method(self, name: &str) -> Option<&'static Method> {
         match self.0 {
-            Shape::Named(named) => named.methods.iter().find(|method| method.name == name),
-            Shape::Pointer(to) => to.method(name),
+            Shape::Pointer(Type(Shape::Named(named))) => named.method(name),
+            Shape::Named(named) => named.method(name).filter(|method| !method.of_pointer),
             _ => None,
         }
     }

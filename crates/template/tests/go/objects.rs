@@ -9,29 +9,17 @@ static THING_NAME: Named = Named {
     name: "main.Thing",
     underlying: Type(&Shape::Struct),
     methods: &[
-        Method {
-            name: "Greet",
-            signature: Signature::new(&[Type::STRING], Type::STRING),
-            body: |_, receiver, args| {
-                let name = &receiver.object::<Thing>().unwrap().name;
-                Ok(Value::string(format!("{name} greets {}", args[0].as_str().unwrap())))
-            },
-        },
-        Method {
-            name: "Fail",
-            signature: Signature::new(&[Type::STRING], Type::STRING),
-            body: |_, _, args| Err(Error::call(format!("no {}", args[0].as_str().unwrap()))),
-        },
-        Method {
-            name: "Sum",
-            signature: Signature::variadic(&[Type::INT], Type::INT),
-            body: |_, receiver, args| Ok(Value::Int(args.len() as i64 + receiver.object::<Thing>().unwrap().count)),
-        },
-        Method {
-            name: "Self",
-            signature: Signature::new(&[], Type(&THING_POINTER_SHAPE)),
-            body: |_, it, _| Ok(it.clone()),
-        },
+        Method::new("Greet", Signature::new(&[Type::STRING], Type::STRING), |_, receiver, args| {
+            let name = &receiver.object::<Thing>().unwrap().name;
+            Ok(Value::string(format!("{name} greets {}", args[0].as_str().unwrap())))
+        }),
+        Method::new("Fail", Signature::new(&[Type::STRING], Type::STRING), |_, _, args| {
+            Err(Error::call(format!("no {}", args[0].as_str().unwrap())))
+        }),
+        Method::new("Sum", Signature::variadic(&[Type::INT], Type::INT), |_, receiver, args| {
+            Ok(Value::Int(args.len() as i64 + receiver.object::<Thing>().unwrap().count))
+        }),
+        Method::new("Self", Signature::new(&[], Type(&THING_POINTER_SHAPE)), |_, it, _| Ok(it.clone())),
     ],
 };
 static THING_SHAPE: Shape = Shape::Named(&THING_NAME);
@@ -126,16 +114,12 @@ static BAG_NAME: Named = Named {
     name: "main.Bag",
     underlying: Type::MAP,
     methods: &[
-        Method {
-            name: "Size",
-            signature: Signature::new(&[], Type::INT),
-            body: |_, receiver, _| Ok(Value::Int(receiver.as_map().unwrap().len() as i64)),
-        },
-        Method {
-            name: "Has",
-            signature: Signature::new(&[Type::STRING], Type::BOOL),
-            body: |_, receiver, args| Ok(Value::Bool(receiver.as_map().unwrap().contains(args[0].as_str().unwrap()))),
-        },
+        Method::new("Size", Signature::new(&[], Type::INT), |_, receiver, _| {
+            Ok(Value::Int(receiver.as_map().unwrap().len() as i64))
+        }),
+        Method::new("Has", Signature::new(&[Type::STRING], Type::BOOL), |_, receiver, args| {
+            Ok(Value::Bool(receiver.as_map().unwrap().contains(args[0].as_str().unwrap())))
+        }),
     ],
 };
 const BAG: Type = Type(&Shape::Named(&BAG_NAME));
@@ -143,14 +127,10 @@ const BAG: Type = Type(&Shape::Named(&BAG_NAME));
 static SET_NAME: Named = Named {
     name: "main.Set",
     underlying: Type::STRINGS,
-    methods: &[Method {
-        name: "Has",
-        signature: Signature::new(&[Type::STRING], Type::BOOL),
-        body: |_, receiver, args| {
-            let mut items = receiver.as_list().unwrap().iter();
-            Ok(Value::Bool(items.any(|item| item.as_str() == args[0].as_str())))
-        },
-    }],
+    methods: &[Method::new("Has", Signature::new(&[Type::STRING], Type::BOOL), |_, receiver, args| {
+        let mut items = receiver.as_list().unwrap().iter();
+        Ok(Value::Bool(items.any(|item| item.as_str() == args[0].as_str())))
+    })],
 };
 const SET: Type = Type(&Shape::Named(&SET_NAME));
 

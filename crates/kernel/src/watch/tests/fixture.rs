@@ -18,6 +18,7 @@ use switchboard_object::selector::LabelSelector;
 use tokio::sync::mpsc;
 
 use crate::cache::{Cache, Observed};
+use crate::gate::Gate;
 use crate::object::Object;
 use crate::place::ClusterName;
 use crate::resource::{Query, Resource, Selection, TableKey};
@@ -42,6 +43,8 @@ pub enum Fault {
     Silent,
     /// An answer that is no JSON.
     Garbage,
+    /// Nothing ever comes back.
+    BlackHole,
 }
 
 type Script = Arc<Mutex<VecDeque<Fault>>>;
@@ -69,6 +72,7 @@ async fn pass(client: Client, fault: Option<Fault>, request: Request<Body>) -> R
             let never = futures::stream::pending::<Result<Frame<Bytes>, BoxError>>();
             Ok(Response::new(StreamBody::new(never).boxed_unsync()))
         }
+        Some(Fault::BlackHole) => std::future::pending().await,
         Some(Fault::Garbage) => Ok(Response::new(full("<html>\n"))),
     }
 }
@@ -82,6 +86,7 @@ pub struct Fixture {
     receiver: mpsc::Receiver<(TableKey, Told)>,
     running: Option<Watch>,
     pub pace: Pace,
+    pub gate: Gate,
     pub table: TableKey,
     pub cache: Cache,
     pub lists_begun: usize,
@@ -100,12 +105,12 @@ impl Fixture {
         let (sender, receiver) = mpsc::channel(4);
         let short = Duration::from_millis(5);
         let (retry_min, retry_max, unserved_retry) = (short, short * 4, short * 4);
-        let (silence, life) = (Duration::from_secs(30), Duration::from_secs(60));
-        let pace = Pace { retry_min, retry_max, unserved_retry, silence, life, custom_life: life };
+        let (silence, answer, life) = (Duration::from_secs(30), Duration::from_secs(30), Duration::from_secs(60));
+        let pace = Pace { retry_min, retry_max, unserved_retry, silence, answer, life, custom_life: life };
         let table = TableKey { cluster: ClusterName::new("home"), resource: Arc::new(CONFIG_MAPS) };
         let (cache, sender) = (Cache::default(), Some(sender));
-        let (running, lists_begun, lost) = (None, 0, Vec::new());
-        Self { client, flaky, script, requests, sender, receiver, running, pace, table, cache, lists_begun, lost }
+        let (running, gate, lists_begun, lost) = (None, Gate::open(), 0, Vec::new());
+        Self { client, flaky, script, requests, sender, receiver, running, pace, gate, table, cache, lists_begun, lost }
     }
 
     /// What happens to the next requests; those after pass.
@@ -116,7 +121,7 @@ impl Fixture {
     pub fn watch(&mut self, resource: &Resource) {
         self.table.resource = Arc::new(resource.clone());
         let sender = self.sender.take().unwrap();
-        self.running = Some(Watch::start(self.flaky.clone(), self.table.clone(), sender, self.pace));
+        self.running = Some(Watch::start(self.flaky.clone(), self.table.clone(), sender, self.pace, self.gate.clone()));
     }
 
     pub fn stop(&mut self) {

@@ -20,8 +20,20 @@ use tokio_rustls::TlsConnector;
 use super::{Call, MAX_ANSWER_BYTES};
 use crate::apparatus::answer::Answer;
 
+/// Says which event is told: a program that knows it already was told before an answer was lost, or a process died.
+const MARK_HEADER: &str = "Idempotency-Key";
+
 /// Sends a call; what was answered, and what it said.
 pub(super) fn send(call: &Call) -> (Answer, Option<Vec<u8>>) {
+    if tokio::runtime::Handle::try_current().is_err() {
+        return wait(call);
+    }
+    // Whoever decides on an event loop, as the probe does, cannot run another on the same thread.
+    let waited = std::thread::scope(|scope| scope.spawn(|| wait(call)).join());
+    waited.unwrap_or_else(|_| (Answer::Broken("the call was given up".to_string()), None))
+}
+
+fn wait(call: &Call) -> (Answer, Option<Vec<u8>>) {
     let broken = |error: io::Error| (Answer::Broken(error.to_string()), None);
     // Of its own: a decision runs on a thread that waits, and no connection outlives a call.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -79,6 +91,9 @@ fn request(call: &Call, uri: &Uri) -> Result<Request<Full<Bytes>>, Answer> {
         .header(USER_AGENT, concat!("switchboard/", env!("CARGO_PKG_VERSION")));
     if let Some(user) = user {
         request = request.header(AUTHORIZATION, format!("Basic {}", BASE64_STANDARD.encode(user)));
+    }
+    if let Some(mark) = &call.mark {
+        request = request.header(MARK_HEADER, mark);
     }
     let body = match &call.body {
         Some(body) => {

@@ -1,6 +1,10 @@
-//! The methods of times and durations that have one result.
+//! The methods of times and durations.
 
-use super::{DURATION_SHAPE, Duration, MONTH_SHAPE, Month, TIME_SHAPE, Time, WEEKDAY_SHAPE, Weekday};
+mod encoded;
+
+use super::{
+    DURATION_SHAPE, Duration, LOCATION_SHAPE, Location, MONTH_SHAPE, Month, TIME_SHAPE, Time, WEEKDAY_SHAPE, Weekday,
+};
 use crate::error::Error;
 use crate::exec::Execution;
 use crate::function::Signature;
@@ -9,7 +13,7 @@ use crate::sprig::time::{Civil, Moment, Span, Zone, days_from_civil};
 use crate::value::{Method, MethodBody, Type, Value};
 
 const fn method(name: &'static str, params: &'static [Type], result: Type, body: MethodBody) -> Method {
-    Method { name, signature: Signature::new(params, result), body }
+    Method::new(name, Signature::new(params, result), body)
 }
 
 fn moment(value: &Value) -> Result<&Moment, Error> {
@@ -54,7 +58,7 @@ macro_rules! compare {
     };
 }
 
-pub(super) static TIME_METHODS: [Method; 27] = [
+pub(super) static TIME_METHODS: [Method; 43] = [
     part!("Year", |c| c.year),
     part!("Day", |c| c.day),
     part!("Hour", |c| c.hour),
@@ -118,7 +122,57 @@ pub(super) static TIME_METHODS: [Method; 27] = [
         let down = i128::from(rest) * 2 < i128::from(step.0);
         Ok(time(at.plus(Span(if down { -rest } else { step.0 - rest }))))
     }),
+    method("IsDST", &[], Type::BOOL, |_, receiver, _| {
+        let at = moment(receiver)?;
+        Ok(Value::Bool(at.zone.is_dst(at.seconds)))
+    }),
+    method("Location", &[], Type(&LOCATION_SHAPE), |_, receiver, _| {
+        Ok(Value::from_object(Location(moment(receiver)?.zone.clone())))
+    }),
+    method("In", &[Type(&LOCATION_SHAPE)], Type(&TIME_SHAPE), |_, receiver, args| {
+        let zone = args[0].object::<Location>().map(|location| location.0.clone());
+        let zone = zone.ok_or_else(|| Error::call("time: missing Location in call to Time.In"))?;
+        Ok(time(moment(receiver)?.shown_in(zone)))
+    }),
+    method("GoString", &[], Type::STRING, |_, receiver, _| Ok(Value::string(moment(receiver)?.go_syntax()))),
+    method("AppendFormat", &[Type::BYTES, Type::STRING], Type::BYTES, |_, receiver, args| {
+        Ok(encoded::behind(&args[0], &moment(receiver)?.format(bytes(args, 1))))
+    }),
+    method("MarshalJSON", &[], Type::BYTES, |_, receiver, _| {
+        let text = encoded::text(moment(receiver)?, "MarshalJSON")?;
+        Ok(Value::Bytes([b"\"".as_slice(), &text, b"\""].concat().into()))
+    }),
+    method("MarshalText", &[], Type::BYTES, |_, receiver, _| {
+        Ok(Value::Bytes(encoded::text(moment(receiver)?, "MarshalText")?.into()))
+    }),
+    method("AppendText", &[Type::BYTES], Type::BYTES, |_, receiver, args| {
+        Ok(encoded::behind(&args[0], &encoded::text(moment(receiver)?, "AppendText")?))
+    }),
+    method("MarshalBinary", &[], Type::BYTES, |_, receiver, _| {
+        Ok(Value::Bytes(encoded::binary(moment(receiver)?)?.into()))
+    }),
+    method("GobEncode", &[], Type::BYTES, |_, receiver, _| {
+        Ok(Value::Bytes(encoded::binary(moment(receiver)?)?.into()))
+    }),
+    method("AppendBinary", &[Type::BYTES], Type::BYTES, |_, receiver, args| {
+        Ok(encoded::behind(&args[0], &encoded::binary(moment(receiver)?)?))
+    }),
+    several("Date", "function Date has 3 return values; should be 1 or 2"),
+    several("Clock", "function Clock has 3 return values; should be 1 or 2"),
+    several("Zone", "invalid function signature for Zone: second return value should be error; is int"),
+    several("ISOWeek", "invalid function signature for ISOWeek: second return value should be error; is int"),
+    several(
+        "ZoneBounds",
+        "invalid function signature for ZoneBounds: second return value should be error; is time.Time",
+    ),
 ];
+
+/// A method with several results, which a template can name and not call.
+const fn several(name: &'static str, fault: &'static str) -> Method {
+    Method::new(name, Signature::faulty(fault), |_, receiver, _| Ok(receiver.clone()))
+}
+
+pub(super) static LOCATION_METHODS: [Method; 1] = [method("String", &[], Type::STRING, own_text).of_pointer()];
 
 /// What is over a multiple of the step since the zero time.
 fn remainder(at: &Moment, step: Span) -> i64 {

@@ -17,8 +17,10 @@ use crate::value::{Named, Object, Shape, Type, Value};
 const CERTIFICATE: Type =
     Type(&Shape::Named(&Named { name: "sprig.certificate", underlying: Type(&Shape::Struct), methods: &[] }));
 
-/// Rounds of work one key costs, in steps: templates may not make keys without end.
-const KEY_STEPS: u64 = 1_000_000;
+/// What a hash that is slow on purpose costs, in steps: templates may not make them without end.
+const HASH_STEPS: u64 = 1_000_000;
+/// What a key costs, which takes longer.
+const KEY_STEPS: u64 = 5_000_000;
 
 impl Object for Certificate {
     fn go_type(&self) -> Type {
@@ -59,7 +61,7 @@ pub(super) fn add(table: &mut Table) {
     });
     let derive = sig!(UINT32, STRING, STRING, STRING, STRING => STRING);
     table.add(&["derivePassword"], derive, |execution, args| {
-        execution.charge(KEY_STEPS)?;
+        execution.charge(HASH_STEPS)?;
         let counter = args[0].as_u64().and_then(|counter| u32::try_from(counter).ok()).unwrap_or(0);
         Ok(derive_password(counter, &text(args, 1), bytes(args, 2), bytes(args, 3), bytes(args, 4)).into())
     });
@@ -83,7 +85,7 @@ pub(super) fn add(table: &mut Table) {
 }
 
 fn hash(execution: &mut Execution<'_>, password: &[u8]) -> Answer {
-    execution.charge(KEY_STEPS)?;
+    execution.charge(HASH_STEPS)?;
     Ok(bcrypt(password, ambient(execution).entropy()?).into())
 }
 

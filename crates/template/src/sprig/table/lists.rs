@@ -79,7 +79,7 @@ fn add_growing(table: &mut Table) {
     table.add(&["concat"], sig!(... ANY => ANY), |execution, args| {
         let count = elements_of(args);
         execution.charge(count)?;
-        execution.charge_bytes(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size_of::<Value>()))?;
+        execution.charge_list(count)?;
         let mut all = Vec::new();
         for list in args {
             if matches!(list, Value::Nil) {

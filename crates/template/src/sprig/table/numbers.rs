@@ -157,7 +157,7 @@ fn steps(execution: &mut Execution<'_>, start: i64, stop: i64, step: i64) -> Res
     let count = (distance.unsigned_abs()).div_ceil(u128::from(step.unsigned_abs()));
     let count = u64::try_from(count).unwrap_or(u64::MAX);
     execution.charge(count)?;
-    execution.charge_bytes(usize::try_from(count).unwrap_or(usize::MAX))?;
+    execution.charge_list(count)?;
     let numbers = (0..count).map(|index| (i128::from(start) + i128::from(index) * i128::from(step)) as i64);
     Ok(numbers.collect())
 }

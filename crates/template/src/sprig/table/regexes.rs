@@ -16,20 +16,35 @@ pub(super) fn add(table: &mut Table) {
     table.add_v3(&["mustRegexMatch"], sig!(STRING, STRING => BOOL), |_, args| {
         Ok(Value::Bool(regexp::compile(bytes(args, 0)).map_err(Error::call)?.is_match(bytes(args, 1))))
     });
-    pair(table, ["regexFindAll", "mustRegexFindAll"], sig!(STRING, STRING, INT => STRINGS), |regexp, args| {
-        strings(regexp.find_all(bytes(args, 1), int(args, 2)))
-    });
-    pair(table, ["regexFind", "mustRegexFind"], sig!(STRING, STRING => STRING), |regexp, args| {
-        Value::string(regexp.find(bytes(args, 1)).unwrap_or_default())
+    pair(
+        table,
+        ["regexFindAll", "mustRegexFindAll"],
+        sig!(STRING, STRING, INT => STRINGS),
+        |execution, regexp, args| {
+            let found = regexp.find_all(bytes(args, 1), most(execution, int(args, 2)));
+            execution.charge_list(found.as_ref().map_or(0, Vec::len) as u64)?;
+            Ok(strings(found))
+        },
+    );
+    pair(table, ["regexFind", "mustRegexFind"], sig!(STRING, STRING => STRING), |_, regexp, args| {
+        Ok(Value::string(regexp.find(bytes(args, 1)).unwrap_or_default()))
     });
     replacing(table, ["regexReplaceAll", "mustRegexReplaceAll"], Regexp::replace_all);
     replacing(table, ["regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"], Regexp::replace_all_literal);
-    pair(table, ["regexSplit", "mustRegexSplit"], sig!(STRING, STRING, INT => STRINGS), |regexp, args| {
-        strings(regexp.split(bytes(args, 1), int(args, 2), bytes(args, 0).is_empty()))
+    pair(table, ["regexSplit", "mustRegexSplit"], sig!(STRING, STRING, INT => STRINGS), |execution, regexp, args| {
+        let parts = regexp.split(bytes(args, 1), most(execution, int(args, 2)), bytes(args, 0).is_empty());
+        execution.charge_list(parts.as_ref().map_or(0, Vec::len) as u64)?;
+        Ok(strings(parts))
     });
     table.add_v3(&["regexQuoteMeta"], sig!(STRING => STRING), |_, args| {
         Ok(Value::string(regexp::quote_meta(bytes(args, 0))))
     });
+}
+
+/// How many matches are looked for: as many as were asked for, or one more than a list may have.
+fn most(execution: &Execution<'_>, asked: i64) -> i64 {
+    let limit = (execution.options().limits.output_bytes / size_of::<Value>()) as i64 + 1;
+    if (0..limit).contains(&asked) { asked } else { limit }
 }
 
 /// `[]string`, nil for nothing.
@@ -67,12 +82,12 @@ fn pair(
     table: &mut Table,
     [name, must]: [&str; 2],
     signature: &'static Signature,
-    body: impl Fn(&Regexp, &[Value]) -> Value + Clone + Send + Sync + 'static,
+    body: impl Fn(&mut Execution<'_>, &Regexp, &[Value]) -> Answer + Clone + Send + Sync + 'static,
 ) {
     let must_body = body.clone();
-    table.add(&[name], signature, move |_, args| -> Answer { Ok(body(&*compiled(bytes(args, 0))?, args)) });
-    table.add_v3(&[must], signature, move |_, args| -> Answer {
-        Ok(must_body(&*regexp::compile(bytes(args, 0)).map_err(Error::call)?, args))
+    table.add(&[name], signature, move |execution, args| body(execution, &*compiled(bytes(args, 0))?, args));
+    table.add_v3(&[must], signature, move |execution, args| {
+        must_body(execution, &*regexp::compile(bytes(args, 0)).map_err(Error::call)?, args)
     });
 }
 

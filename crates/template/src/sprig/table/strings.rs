@@ -148,13 +148,16 @@ fn add_parts(table: &mut Table) {
     table.add(&["plural"], sig!(STRING, STRING, INT => STRING), |_, args| {
         Ok(args[usize::from(int(args, 2) != 1)].clone())
     });
-    table.add(&["split"], sig!(STRING, STRING => STRING_MAP), |_, args| {
+    table.add(&["split"], sig!(STRING, STRING => STRING_MAP), |execution, args| {
+        execution.charge_list(pieces(bytes(args, 1), bytes(args, 0)))?;
         Ok(numbered(strings::split(bytes(args, 1), bytes(args, 0), -1)))
     });
-    table.add(&["splitn"], sig!(STRING, INT, STRING => STRING_MAP), |_, args| {
+    table.add(&["splitn"], sig!(STRING, INT, STRING => STRING_MAP), |execution, args| {
+        execution.charge_list(pieces(bytes(args, 2), bytes(args, 0)))?;
         Ok(numbered(strings::split(bytes(args, 2), bytes(args, 0), int(args, 1))))
     });
-    table.add(&["splitList"], sig!(STRING, STRING => STRINGS), |_, args| {
+    table.add(&["splitList"], sig!(STRING, STRING => STRINGS), |execution, args| {
+        execution.charge_list(pieces(bytes(args, 1), bytes(args, 0)))?;
         Ok(Value::strings(strings::split(bytes(args, 1), bytes(args, 0), -1)))
     });
     table.add(&["join"], sig!(STRING, ANY => STRING), |execution, args| {
@@ -214,9 +217,21 @@ fn add_quotes(table: &mut Table) {
         let quoted = without_nils(args).map(|arg| [b"'", shown(arg).as_slice(), b"'"].concat());
         Ok(Value::string(quoted.collect::<Vec<_>>().join(&b' ')))
     });
-    table.add(&["cat"], sig!(... ANY => STRING), |_, args| {
-        Ok(Value::string(without_nils(args).map(shown).collect::<Vec<_>>().join(&b' ')))
+    table.add(&["cat"], sig!(... ANY => STRING), |execution, args| {
+        let parts: Vec<Vec<u8>> = without_nils(args).map(shown).collect();
+        execution.charge_bytes(parts.iter().map(|part| part.len() + 1).sum())?;
+        Ok(Value::string(parts.join(&b' ')))
     });
+}
+
+/// How many pieces a text falls into, at most.
+fn pieces(text: &[u8], between: &[u8]) -> u64 {
+    let count = match between {
+        [] => text.len(),
+        [one] => text.iter().filter(|byte| *byte == one).count(),
+        more => text.len() / more.len(),
+    };
+    count as u64 + 1
 }
 
 /// `%v`.

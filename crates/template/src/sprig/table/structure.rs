@@ -96,6 +96,7 @@ fn copy_at(value: &Value, depth: usize) -> Answer {
             let entries = map.snapshot().into_iter().map(|(key, value)| Ok((key, copy_at(&value, depth + 1)?)));
             Ok(Value::typed_map(*kind, entries.collect::<Result<_, Error>>()?))
         }
+        Value::Object(object) => Ok(object.copied().unwrap_or_else(|| value.clone())),
         other => Ok(other.clone()),
     })
 }

@@ -40,6 +40,11 @@ impl Semver {
         }
     }
 
+    /// Whether it has a text of its own; v1 gives one to pointers only.
+    fn tells(&self) -> bool {
+        self.pointer || self.generation == Generation::Third
+    }
+
     /// What `IncMajor` and its kin give is no pointer.
     fn plain(&self, version: Version) -> Value {
         Value::from_object(Semver { version, generation: self.generation, pointer: false })
@@ -60,12 +65,29 @@ impl Object for Semver {
         self
     }
 
+    fn fields(&self) -> Vec<(&'static str, Value)> {
+        let version = &self.version;
+        vec![
+            ("major", self.number(version.major)),
+            ("minor", self.number(version.minor)),
+            ("patch", self.number(version.patch)),
+            ("pre", version.pre.clone().into()),
+            ("metadata", version.metadata.clone().into()),
+            ("original", version.original.clone().into()),
+        ]
+    }
+
     fn text(&self) -> Option<Str> {
-        Some(self.version.to_string().into())
+        self.tells().then(|| self.version.to_string().into())
     }
 
     fn json(&self) -> Option<String> {
-        Some(format!("\"{}\"", self.version))
+        Some(if self.tells() { format!("\"{}\"", self.version) } else { "{}".to_string() })
+    }
+
+    /// A copier cannot see into it.
+    fn copied(&self) -> Option<Value> {
+        Some(Value::from_object(Semver { version: Version::default(), ..*self }))
     }
 
     fn equals(&self, other: &dyn Object) -> bool {
@@ -74,7 +96,7 @@ impl Object for Semver {
 }
 
 const fn method(name: &'static str, params: &'static [Type], result: Type, body: MethodBody) -> Method {
-    Method { name, signature: Signature::new(params, result), body }
+    Method::new(name, Signature::new(params, result), body)
 }
 
 fn own(value: &Value) -> Result<&Semver, Error> {
@@ -104,16 +126,22 @@ fn changed(receiver: &Value, args: &[Value], what: &str, set: fn(&mut Version, S
     Ok(own.plain(version))
 }
 
+/// For a method that the type has as well as a pointer to it.
+const fn of_both(method: Method) -> Method {
+    method
+}
+
+/// The methods of both generations. `$reads` says whether those that only read need a pointer.
 macro_rules! methods {
-    ($pointer:expr, $plain:expr, $number:expr, $($more:tt)*) => {
+    ($pointer:expr, $plain:expr, $number:expr, $reads:path, $($more:tt)*) => {
         [
-            method("Major", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.major))),
-            method("Minor", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.minor))),
-            method("Patch", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.patch))),
-            method("Prerelease", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.pre.clone().into())),
-            method("Metadata", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.metadata.clone().into())),
-            method("Original", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.original.clone().into())),
-            method("String", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.to_string().into())),
+            $reads(method("Major", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.major)))),
+            $reads(method("Minor", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.minor)))),
+            $reads(method("Patch", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.patch)))),
+            $reads(method("Prerelease", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.pre.clone().into()))),
+            $reads(method("Metadata", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.metadata.clone().into()))),
+            method("Original", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.original.clone().into())).of_pointer(),
+            $reads(method("String", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.to_string().into()))),
             method("IncMajor", &[], $plain, |_, receiver, _| {
                 Ok(own(receiver)?.plain(own(receiver)?.version.next_major()))
             }),
@@ -125,38 +153,49 @@ macro_rules! methods {
             }),
             method("Compare", &[$pointer], Type::INT, |_, receiver, args| {
                 Ok(Value::Int(own(receiver)?.version.compare(other(args)?) as i64))
-            }),
+            }).of_pointer(),
             method("Equal", &[$pointer], Type::BOOL, |_, receiver, args| {
                 Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_eq()))
-            }),
+            }).of_pointer(),
             method("LessThan", &[$pointer], Type::BOOL, |_, receiver, args| {
                 Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_lt()))
-            }),
+            }).of_pointer(),
             method("GreaterThan", &[$pointer], Type::BOOL, |_, receiver, args| {
                 Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_gt()))
-            }),
+            }).of_pointer(),
             method("SetPrerelease", &[Type::STRING], $plain, |_, receiver, args| {
                 changed(receiver, args, "prerelease", |version, text| version.pre = text)
             }),
             method("SetMetadata", &[Type::STRING], $plain, |_, receiver, args| {
                 changed(receiver, args, "metadata", |version, text| version.metadata = text)
             }),
+            $reads(method("MarshalJSON", &[], Type::BYTES, |_, receiver, _| {
+                Ok(Value::Bytes(format!("\"{}\"", own(receiver)?.version).into_bytes().into()))
+            })),
             $($more)*
         ]
     };
 }
 
-static FIRST_METHODS: [Method; 16] = methods!(Type(&FIRST_POINTER), Type(&FIRST_STRUCT), Type::INT64,);
-static THIRD_METHODS: [Method; 18] = methods!(
+static FIRST_METHODS: [Method; 17] =
+    methods!(Type(&FIRST_POINTER), Type(&FIRST_STRUCT), Type::INT64, Method::of_pointer,);
+static THIRD_METHODS: [Method; 21] = methods!(
     Type(&THIRD_POINTER),
     Type(&THIRD_STRUCT),
     Type::UINT64,
+    of_both,
     method("LessThanEqual", &[Type(&THIRD_POINTER)], Type::BOOL, |_, receiver, args| {
         Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_le()))
-    }),
+    })
+    .of_pointer(),
     method("GreaterThanEqual", &[Type(&THIRD_POINTER)], Type::BOOL, |_, receiver, args| {
         Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_ge()))
+    })
+    .of_pointer(),
+    method("MarshalText", &[], Type::BYTES, |_, receiver, _| {
+        Ok(Value::Bytes(own(receiver)?.version.to_string().into_bytes().into()))
     }),
+    method("Value", &[], Type::ANY, |_, receiver, _| Ok(own(receiver)?.version.to_string().into())),
 );
 
 /// How many parsed constraints a thread keeps.

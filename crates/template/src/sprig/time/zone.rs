@@ -39,6 +39,24 @@ impl Zone {
         }
     }
 
+    /// What Go's `Location.String` says.
+    pub fn name(&self) -> &str {
+        match self {
+            Zone::Utc => "UTC",
+            Zone::Local(_) => "Local",
+            Zone::Named(zone) => zone.iana_name().unwrap_or_default(),
+            Zone::Fixed { name, .. } => name,
+        }
+    }
+
+    /// Whether clocks are put forward there at a time.
+    pub fn is_dst(&self, unix: i64) -> bool {
+        match self {
+            Zone::Utc | Zone::Fixed { .. } => false,
+            Zone::Local(zone) | Zone::Named(zone) => zone.to_offset_info(timestamp(unix)).dst().is_dst(),
+        }
+    }
+
     /// Abbreviation and offset in seconds at a time.
     pub fn lookup(&self, unix: i64) -> (String, i64) {
         match self {

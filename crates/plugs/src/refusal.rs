@@ -1,0 +1,44 @@
+//! What the API server refused, as its user reads it: which field asked for it, and what to do.
+
+use switchboard_kernel::operator::ServiceAccount;
+use switchboard_kernel::view::Refusal;
+
+use crate::authority::with_way_out;
+use crate::coupling::Made;
+
+/// The words of a refusal. `made` is what was to be made, `owner` the plug or socket whose program may be meant, `account` whom a
+/// program's objects are made as.
+pub(crate) fn words(refusal: &Refusal, made: &[Made], owner: &str, account: &ServiceAccount) -> String {
+    let object = &refusal.object;
+    let kind = object.table.resource.kind.as_ref();
+    let found = made.iter().find(|one| one.kind == kind && *one.name == *object.name && is_in(one, &object.namespace));
+    let program = matches!(kind, "Pod" | "Service") && object.name.ends_with("-apparatus");
+    let (place, account) = match found {
+        Some(made) => {
+            let of = ServiceAccount { namespace: made.account.0.clone(), name: made.account.1.clone() };
+            (made.place.clone(), of)
+        }
+        None if program && object.name.starts_with(owner) => ("spec.apparatus".to_string(), account.clone()),
+        None => (String::new(), account.clone()),
+    };
+    let message = match &refusal.message {
+        message if message.contains("Apply failed with") => {
+            format!("{message}; leave the field to whoever has it, or take it with force: true")
+        }
+        message if message.contains("is forbidden") && found.is_some() => with_way_out(message, &account),
+        message => message.clone(),
+    };
+    if place.is_empty() { message } else { format!("{place}: {message}") }
+}
+
+/// Whether to try again is of no use until somebody changes something. A server that is busy, or was asked at the wrong moment, says
+/// other words.
+pub(crate) fn is_final(message: &str) -> bool {
+    ["is forbidden", "is invalid", "denied the request", "Apply failed with"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+fn is_in(made: &Made, namespace: &str) -> bool {
+    made.namespace.is_empty() || made.namespace == namespace
+}

@@ -1,0 +1,170 @@
+//! Programs that fail, and operators that fail around programs: nobody is told twice of what they can tell apart, nothing is
+//! left out, and all ends as if nothing had been.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
+use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::view::View;
+use switchboard_plugs::apparatus::ADDRESS_ANNOTATION;
+use switchboard_probe::{Class, Fault, Probe, Step, schedule};
+
+use super::program::{Heard, Manner, Program};
+use super::{SAMPLE, ground, map, object, operators, spread};
+
+const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
+/// Longer than a run: the end of an idle pod is another test's.
+const LONG_S: u32 = 1_000_000_000;
+
+/// Lets every pod run at once, and listen where the program does.
+struct Kubelet(String);
+
+impl Operator for Kubelet {
+    fn name(&self) -> &str {
+        "kubelet"
+    }
+
+    fn declaration(&self) -> Declaration {
+        Declaration {
+            inputs: BTreeSet::from([Declared::every_kind()]),
+            outputs: BTreeSet::from([Declared::every_kind()]),
+            service_account: None,
+            units: Units::Each { place: Place::Configuration, resource: PODS, selection: Selection::all() },
+        }
+    }
+
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+        let mut plan = Plan::in_order();
+        let Some(pod) = view.get(&PODS, unit.namespace(), unit.name())?.map(|pod| pod.value()) else { return Ok(plan) };
+        let patch = |body: Value| Mutation::patch(&PODS, unit.namespace(), unit.name(), PatchForm::Merge, body);
+        if pod["metadata"]["annotations"][ADDRESS_ANNOTATION].is_null() {
+            plan.push(patch(json!({"metadata": {"annotations": {ADDRESS_ANNOTATION: self.0}}})));
+        } else if pod["status"]["phase"] != "Running" {
+            plan.push(patch(json!({"status": {"phase": "Running"}})).status());
+        }
+        Ok(plan)
+    }
+}
+
+/// Where the socket's program runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// In a pod of its own.
+    Pod,
+    /// Elsewhere. The address that a server gives a pod's Service follows from the order of all writes, which faults change.
+    Elsewhere,
+}
+
+/// A plug with a program elsewhere, and a socket with one: their whole life.
+fn probe(program: &Program, home: Home) -> Probe {
+    let address = program.address.to_string();
+    let all = move || {
+        let mut all = operators();
+        all.push(Arc::new(Kubelet(address.clone())));
+        all
+    };
+    let container = json!({"name": "api", "image": "api:1", "ports": [{"containerPort": 80}]});
+    let (endpoint, containers) = match home {
+        Home::Pod => ("/socket".to_string(), json!([container])),
+        Home::Elsewhere => (format!("http://{}/socket", program.address), json!([])),
+    };
+    let socket = json!({"config": {"hello": "world"},
+        "apparatus": {"endpoint": endpoint, "idleTimeout": LONG_S, "containers": containers},
+        "resources": [{"template": map("of-{% .plug.metadata.name %}", json!({"realm": "{% .socketConfig.realm %}"}))}]});
+    let plug = json!({"socket": {"name": "db", "namespace": "data"},
+        "apparatus": {"endpoint": format!("http://{}/plug", program.address), "containers": []}});
+    let script = vec![
+        Step::apply(object("Plug", "shop", "web", plug)),
+        Step::patch(object("Socket", "data", "db", json!({"config": {"hello": "mars"}}))),
+        Step::delete(object("Plug", "shop", "web", json!({}))),
+        Step::delete(object("Socket", "data", "db", json!({}))),
+    ];
+    let account =
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "data"}});
+    let given = ground().into_iter().chain([account, object("Socket", "data", "db", socket)]);
+    Probe::of_all(all).given(given).script(script).threads(1)
+}
+
+/// What a side heard, each mark once: the last words of the paths.
+fn events(heard: &[Heard], side: &str) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let of_side = heard.iter().filter(|one| one.path.starts_with(side) && !one.mark.is_empty());
+    let new = of_side.filter(|one| known.insert(one.mark.clone()));
+    new.map(|one| one.path.rsplit('/').next().unwrap_or_default().to_string()).collect()
+}
+
+const LIFE: [&str; 5] = ["created", "coupled", "updated", "decoupled", "deleted"];
+
+/// What is wrong with what both were told, when something is. `all` is whether each must have heard everything.
+fn problem(heard: &[Heard], all: bool, twice: usize) -> Option<String> {
+    for side in ["/plug/", "/socket/"] {
+        let events = events(heard, side);
+        let mut life = LIFE.iter();
+        let in_order = events.iter().all(|event| life.any(|known| known == event));
+        if !in_order || (all && events != LIFE) {
+            return Some(format!("{side} heard {events:?}"));
+        }
+    }
+    let marked: Vec<&str> = heard.iter().map(|one| one.mark.as_str()).filter(|mark| !mark.is_empty()).collect();
+    let distinct: BTreeSet<&str> = marked.iter().copied().collect();
+    let repeated = marked.len() - distinct.len();
+    (repeated > twice).then(|| format!("{repeated} events were told again: {heard:?}"))
+}
+
+/// One run for each fault, and what the program does in it; each is judged by what the program heard.
+fn run(program: &Program, home: Home, runs: Vec<(Fault, Option<(usize, Manner)>)>) {
+    let wrong: Arc<Mutex<Vec<String>>> = Arc::default();
+    program.next(None);
+    // The undisturbed run is not told of, so one more of its kind comes first.
+    let faults: Vec<Fault> =
+        std::iter::once(Fault::none()).chain(runs.iter().map(|(fault, _)| fault.clone())).collect();
+    let (count, noted, asked) = (runs.len(), wrong.clone(), program.clone());
+    let report = probe(program, home)
+        .only(faults)
+        .on_progress(move |done, _| {
+            let (heard, _) = asked.next(runs.get(done - 1).and_then(|(_, trouble)| *trouble));
+            let Some((fault, trouble)) = done.checked_sub(2).and_then(|at| runs.get(at)) else { return };
+            let blind = [Class::Stale, Class::Missed, Class::Merged].iter().any(|class| fault.is(*class));
+            // A call that was made before the process died, or whose record was refused, is made once more, with its mark.
+            let twice = usize::from(*fault != Fault::none() || trouble.is_some());
+            noted
+                .lock()
+                .unwrap()
+                .extend(problem(&heard, !blind, twice).map(|what| format!("{fault} {trouble:?}: {what}")));
+        })
+        .run();
+    println!("{count} runs, {} writes, {} events", report.writes, report.events);
+    report.assert_ok();
+    let wrong = wrong.lock().unwrap();
+    assert!(wrong.is_empty(), "{} of {count} runs:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// How an undisturbed run goes: calls, writes, events.
+fn undisturbed(program: &Program, home: Home) -> (usize, u32, u32) {
+    let report = probe(program, home).only([]).run();
+    report.assert_ok();
+    let (heard, calls) = program.next(None);
+    assert_eq!(problem(&heard, true, 0), None);
+    (calls, report.writes, report.events)
+}
+
+#[test]
+fn a_program_fails_at_each_of_its_calls() {
+    let program = Program::start();
+    let (calls, _, _) = undisturbed(&program, Home::Pod);
+    assert!(calls > 10, "{calls} calls");
+    let each = (0..calls).flat_map(|at| Manner::ALL.map(|manner| (Fault::none(), Some((at, manner)))));
+    run(&program, Home::Pod, spread(each.collect(), SAMPLE));
+}
+
+#[test]
+fn faults_around_programs_leave_out_no_event_and_tell_none_twice() {
+    let program = Program::start();
+    let (_, writes, events) = undisturbed(&program, Home::Elsewhere);
+    let all = spread(schedule(writes, events), SAMPLE);
+    run(&program, Home::Elsewhere, all.into_iter().map(|fault| (fault, None)).collect());
+}

@@ -1,0 +1,109 @@
+//! A program that takes part: remembers what it was told, and fails when it is asked to.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// How it fails at one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Answers with 500, and has not done anything.
+    Refuses,
+    /// Closes the connection, and has not done anything.
+    Breaks,
+    /// Has done it, and closes the connection instead of answering.
+    Loses,
+    /// Answers what cannot be read.
+    Mumbles,
+}
+
+impl Manner {
+    pub const ALL: [Manner; 4] = [Manner::Refuses, Manner::Breaks, Manner::Loses, Manner::Mumbles];
+}
+
+/// A call that was made: `/socket/coupled`, the plug it is about, and the mark of its event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    pub path: String,
+    pub mark: String,
+}
+
+#[derive(Default)]
+struct State {
+    heard: Vec<Heard>,
+    calls: usize,
+    trouble: Option<(usize, Manner)>,
+}
+
+/// Listens until the test ends.
+#[derive(Clone)]
+pub struct Program {
+    pub address: SocketAddr,
+    state: Arc<Mutex<State>>,
+}
+
+impl Program {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let program = Self { address: listener.local_addr().unwrap(), state: Arc::default() };
+        let serving = program.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                // Whoever hangs up early is not its business.
+                let _ = serving.serve(stream);
+            }
+        });
+        program
+    }
+
+    /// What it did since the last time it was asked, and how often it was called. It then fails as told, at the call of that number.
+    pub fn next(&self, trouble: Option<(usize, Manner)>) -> (Vec<Heard>, usize) {
+        let before = std::mem::replace(&mut *self.state(), State { trouble, ..State::default() });
+        (before.heard, before.calls)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        let (line, mark) = read(&stream)?;
+        let path = line.split(' ').nth(1).unwrap_or_default().to_string();
+        let manner = {
+            let mut state = self.state();
+            let manner = state.trouble.filter(|(at, _)| *at == state.calls).map(|(_, manner)| manner);
+            state.calls += 1;
+            if !matches!(manner, Some(Manner::Refuses | Manner::Breaks)) {
+                state.heard.push(Heard { path: path.clone(), mark });
+            }
+            manner
+        };
+        let (status, body) = match manner {
+            Some(Manner::Breaks | Manner::Loses) => return Ok(()),
+            Some(Manner::Refuses) => (500, "{}"),
+            Some(Manner::Mumbles) => (200, "<html>"),
+            None if path.ends_with("/config") => (200, r#"{"realm":"example"}"#),
+            None => (200, "{}"),
+        };
+        write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+    }
+}
+
+/// The first line of a request, and the mark of its event; reads all of it.
+fn read(stream: &TcpStream) -> std::io::Result<(String, String)> {
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut length, mut mark) = (String::new(), 0, String::new());
+    reader.read_line(&mut first)?;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim().split_once(':') else { break };
+        match name.to_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap_or(0),
+            "idempotency-key" => mark = value.trim().to_string(),
+            _ => {}
+        }
+    }
+    reader.read_exact(&mut vec![0; length])?;
+    Ok((first, mark))
+}

@@ -1,0 +1,12 @@
+//! Each defect of the existing operator has a test by which we have none, and the test is there.
+
+/// How many there are of each letter, in the list that was made of them.
+const LETTERS: [(char, usize); 5] = [('A', 11), ('B', 7), ('C', 16), ('D', 7), ('E', 7)];
+
+#[test]
+fn every_defect_has_a_test_and_the_test_is_there() {
+    let listed = LETTERS.iter().flat_map(|(letter, count)| (1..=*count).map(move |number| format!("{letter}{number}")));
+    let listed = listed.chain(["F".to_string()]);
+    let folders = ["crates/plugs", "crates/cli/src", "tests"];
+    assert_eq!(switchboard_suite::defects::check("tests/plugs/defects.yaml", listed, &folders), Ok(()));
+}

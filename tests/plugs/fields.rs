@@ -1,0 +1,297 @@
+//! Each field of the three kinds wrong in turn: an admission error, or a condition that names the field and what to do. Which
+//! fields there are is read from the definitions, so that none is forgotten.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use kube::Client;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use switchboard_cluster::Cluster;
+use tokio::time::Instant;
+
+use crate::api::{get, send};
+use crate::kernel::Kernel;
+use crate::kinds::list_path;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(50);
+const NAMESPACE: &str = "fields";
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    /// The kind; a Plug and a Socket when absent.
+    on: Option<String>,
+    field: String,
+    #[serde(default)]
+    spec: Value,
+    /// Words of a condition.
+    #[serde(default)]
+    says: Vec<String>,
+    /// Words of the refusal.
+    #[serde(default)]
+    refused: Vec<String>,
+    /// Why nothing can be wrong with it.
+    any: Option<String>,
+}
+
+impl Row {
+    fn kinds(&self) -> Vec<String> {
+        self.on.clone().map_or_else(|| vec!["Plug".to_string(), "Socket".to_string()], |kind| vec![kind])
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugs/fields.yaml");
+    serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// A field of a kind: `spec.vars[0].name` and its schema.
+struct Leaf {
+    kind: String,
+    /// With `[0]` for items and `k` for keys of maps.
+    path: Vec<Step>,
+    schema: Value,
+}
+
+#[derive(Clone)]
+enum Step {
+    Field(String),
+    Item,
+    Key,
+}
+
+impl Leaf {
+    /// As messages name it.
+    fn shown(&self) -> String {
+        self.path.iter().fold("spec".to_string(), |shown, step| match step {
+            Step::Field(name) => format!("{shown}.{name}"),
+            Step::Item => format!("{shown}[0]"),
+            Step::Key => format!("{shown}.k"),
+        })
+    }
+
+    /// As rows name it; of a map of texts, the map.
+    fn named(&self) -> String {
+        let last = self.path.len() - usize::from(matches!(self.path.last(), Some(Step::Key)));
+        let named = self.path[..last].iter().fold(String::new(), |named, step| match step {
+            Step::Field(name) => format!("{named}.{name}"),
+            Step::Item => format!("{named}[]"),
+            Step::Key => format!("{named}.*"),
+        });
+        named.trim_start_matches('.').to_string()
+    }
+
+    /// A spec with a value in its place.
+    fn with(&self, value: Value) -> Value {
+        self.path.iter().rev().fold(value, |inner, step| match step {
+            Step::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
+            Step::Item => json!([inner]),
+            Step::Key => json!({"k": inner}),
+        })
+    }
+
+    /// Values that its schema does not take.
+    fn wrong(&self) -> Vec<Value> {
+        if self.schema["x-kubernetes-int-or-string"] == true {
+            return vec![json!([])];
+        }
+        let mut wrong = vec![match self.schema["type"].as_str() {
+            Some("string") => json!(5),
+            _ => json!("neither"),
+        }];
+        if self.schema["enum"].is_array() {
+            wrong.push(json!("nosuch"));
+        }
+        if let Some(least) = self.schema["minimum"].as_i64() {
+            wrong.push(json!(least - 1));
+        }
+        wrong
+    }
+
+    /// Whether its schema takes everything that can be written there but for another type.
+    fn is_open(&self) -> bool {
+        let text = self.schema["type"] == "string" && !self.schema["enum"].is_array();
+        text || self.schema["x-kubernetes-preserve-unknown-fields"] == true
+            || self.schema["x-kubernetes-int-or-string"] == true
+    }
+}
+
+fn leaves() -> Vec<Leaf> {
+    let mut all = Vec::new();
+    for crd in switchboard_plugs::crds::crds() {
+        let kind = crd["spec"]["names"]["kind"].as_str().unwrap().to_string();
+        let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        walk(&kind, schema, &mut Vec::new(), &mut all);
+    }
+    all
+}
+
+fn walk(kind: &str, schema: &Value, path: &mut Vec<Step>, all: &mut Vec<Leaf>) {
+    if !path.is_empty() {
+        all.push(Leaf { kind: kind.to_string(), path: path.clone(), schema: schema.clone() });
+    }
+    for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+        path.push(Step::Field(name.clone()));
+        walk(kind, inner, path, all);
+        path.pop();
+    }
+    for (field, step) in [("items", Step::Item), ("additionalProperties", Step::Key)] {
+        if schema[field].is_object() {
+            path.push(step);
+            walk(kind, &schema[field], path, all);
+            path.pop();
+        }
+    }
+}
+
+fn object(kind: &str, name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "integration.rock8s.com/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec})
+}
+
+async fn made(client: &Client, object: Value) -> Result<Value, String> {
+    let path = list_path(object["kind"].as_str().unwrap(), NAMESPACE);
+    send(client, "POST", &path, object).await
+}
+
+/// Rights on ConfigMaps and one Secret, objects that rows name, and a socket that takes every plug.
+async fn ground(client: &Client) {
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
+    send(client, "POST", "/api/v1/namespaces", namespace).await.unwrap();
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["*"]},
+        {"apiGroups": ["nosuch.example.com"], "resources": ["*"], "verbs": ["*"]}]);
+    let rbac =
+        |kind: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": "some"}});
+    let mut role = rbac("Role");
+    role["rules"] = rules;
+    let mut binding = rbac("RoleBinding");
+    binding["roleRef"] = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "some"});
+    binding["subjects"] = json!([{"kind": "ServiceAccount", "name": "default", "namespace": NAMESPACE}]);
+    let there = |kind: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "there"}});
+    let interface = json!({"interface": {"name": "postgres", "version": "v1"}});
+    for object in [role, binding, there("ConfigMap"), there("Secret"), object("Socket", "good", interface)] {
+        made(client, object).await.unwrap();
+    }
+}
+
+#[test]
+fn every_open_field_has_a_row() {
+    let rows = rows();
+    let known: BTreeSet<(String, String)> =
+        rows.iter().flat_map(|row| row.kinds().into_iter().map(|kind| (kind, row.field.clone()))).collect();
+    let open = leaves().into_iter().filter(Leaf::is_open);
+    let missing: BTreeSet<(String, String)> = open
+        .map(|leaf| (leaf.kind.clone(), leaf.named()))
+        // Whatever else is in an apparatus is a pod's: its containers stand for it.
+        .filter(|(kind, field)| field != "apparatus" && !known.contains(&(kind.clone(), field.clone())))
+        .collect();
+    assert_eq!(missing, BTreeSet::new(), "fields without a row in tests/plugs/fields.yaml");
+    for row in rows {
+        assert!(row.any.is_some() || !row.says.is_empty() || !row.refused.is_empty(), "{} tests nothing", row.field);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_of_another_type_is_refused_by_the_name_of_its_field() {
+    let cluster = Cluster::ephemeral().await;
+    let client = cluster.client();
+    crate::install(&client).await;
+    ground(&client).await;
+    let mut tried = 0;
+    for leaf in leaves() {
+        for value in leaf.wrong() {
+            let spec = leaf.with(value.clone());
+            let refused = made(&client, object(&leaf.kind, "wrong", spec)).await.err().unwrap_or_default();
+            assert!(refused.contains(&leaf.shown()), "{} of {value}: {} says `{refused}`", leaf.kind, leaf.shown());
+            tried += 1;
+        }
+    }
+    assert!(tried > 200, "{tried} fields are tried");
+}
+
+/// The messages of an object's conditions.
+async fn messages(client: &Client, kind: &str, name: &str) -> Vec<String> {
+    let found = get(client, &format!("{}/{name}", list_path(kind, NAMESPACE))).await.unwrap_or_default();
+    let all = found.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    all.iter().filter_map(|one| one["message"].as_str().map(str::to_string)).collect()
+}
+
+/// Makes what a row says, beside what makes it a pair; the objects that may tell of it.
+async fn begin(client: &Client, row: &Row, kind: &str, name: &str) -> Result<Vec<(String, String)>, String> {
+    let mut spec = row.spec.clone();
+    match kind {
+        "Plug" => {
+            if spec["socket"].is_null() {
+                spec["socket"] = json!({"name": "good"});
+            }
+            made(client, object("Plug", name, spec)).await?;
+            Ok(vec![("Plug".to_string(), name.to_string())])
+        }
+        "Socket" => {
+            made(client, object("Socket", name, spec)).await?;
+            let plug = json!({"socket": {"name": name}, "config": {"howdy": "x"}, "result": {"r": "x"}});
+            made(client, object("Plug", &format!("{name}-plug"), plug)).await?;
+            Ok(vec![("Socket".to_string(), name.to_string()), ("Plug".to_string(), format!("{name}-plug"))])
+        }
+        _ => {
+            if spec["resource"].is_null() {
+                spec["resource"] = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+            }
+            made(client, object(kind, name, spec)).await?;
+            Ok(vec![(kind.to_string(), name.to_string())])
+        }
+    }
+}
+
+async fn told(client: &Client, places: &[(String, String)], words: &[String]) -> Result<(), String> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let mut all = Vec::new();
+        for (kind, name) in places {
+            all.extend(messages(client, kind, name).await);
+        }
+        if all.iter().any(|message| words.iter().all(|word| message.contains(word.as_str()))) {
+            return Ok(());
+        }
+        if Instant::now() > end {
+            return Err(format!("no condition says {words:?}: {all:#?}"));
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_field_wrong_in_turn_is_named_and_stops_nothing_else() {
+    let cluster = Cluster::ephemeral().await;
+    cluster.start_controllers();
+    let client = cluster.client();
+    crate::install(&client).await;
+    ground(&client).await;
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = Kernel::start(&client, folder.path());
+    let (mut wrong, mut begun) = (Vec::new(), Vec::new());
+    for (number, row) in rows().iter().enumerate().filter(|(_, row)| row.any.is_none()) {
+        for kind in row.kinds() {
+            let name = format!("w{number}-{}", kind.to_lowercase());
+            match begin(&client, row, &kind, &name).await {
+                Ok(places) if row.refused.is_empty() => begun.push((row.clone(), kind, places)),
+                Err(refused)
+                    if row.refused.iter().all(|word| refused.contains(word.as_str())) && !row.refused.is_empty() => {}
+                other => wrong.push(format!("{kind} {}: {other:?}", row.field)),
+            }
+        }
+    }
+    for (row, kind, places) in &begun {
+        if let Err(problem) = told(&client, places, &row.says).await {
+            wrong.push(format!("{kind} {} {}: {problem}", row.field, row.spec));
+        }
+    }
+    // Amid all of them, a pair couples, changes and parts.
+    made(&client, object("Plug", "well", json!({"socket": {"name": "good"}}))).await.unwrap();
+    told(&client, &[("Plug".to_string(), "well".to_string())], &["coupling succeeded".to_string()]).await.unwrap();
+    kernel.stop().await;
+    assert!(wrong.is_empty(), "{} fields:\n{}", wrong.len(), wrong.join("\n"));
+}
