@@ -17,9 +17,12 @@ use switchboard_kernel::view::View;
 use crate::contract::Contract;
 use crate::declare::Kinds;
 
+/// Objects of a kind, by namespace and name.
+type Named = BTreeMap<(Arc<str>, Arc<str>), Object>;
+
 /// The objects of an input, each once, by type, namespace and name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inputs(BTreeMap<ResourceType, BTreeMap<(Arc<str>, Arc<str>), Object>>);
+pub(crate) struct Inputs(BTreeMap<ResourceType, Named>);
 
 impl Inputs {
     /// Reads what a contract declares. A kind that is not known yet parks the run, but all of them are asked for first, so
