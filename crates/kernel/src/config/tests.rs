@@ -82,7 +82,7 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 69] = [
+const FIELDS: [&str; 70] = [
     "gitops.backend",
     "gitops.agent",
     "gitops.database",
