@@ -225,7 +225,12 @@ fn ask(
             resource_id: row.as_str(),
             owner: &input.user.id,
         };
-        decision.changes.extend(operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment));
+        decision.changes.push(operation::ask_anew(
+            input.operations,
+            &wish,
+            || OperationId::from(id()),
+            input.now.moment,
+        ));
     }
 }
 

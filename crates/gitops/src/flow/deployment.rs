@@ -221,8 +221,8 @@ fn keep(
                 resource_id: application.as_str(),
                 owner: &input.user.id,
             };
-            let asked = operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment);
-            decision.changes.extend(asked);
+            let asked = operation::ask_anew(input.operations, &wish, || OperationId::from(id()), input.now.moment);
+            decision.changes.push(asked);
         }
     }
     tell(input, live, known, decision);

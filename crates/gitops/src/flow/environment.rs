@@ -192,7 +192,7 @@ fn ask(
     decision: &mut Decision,
 ) {
     let wish = Wish { instance, resource, resource_id, owner: &input.user.id };
-    decision.changes.extend(operation::ask(input.operations, &wish, || OperationId::from(id()), input.now.moment));
+    decision.changes.push(operation::ask_anew(input.operations, &wish, || OperationId::from(id()), input.now.moment));
 }
 
 fn keep(

@@ -39,10 +39,22 @@ impl Wish<'_> {
     }
 }
 
-/// Asks for a look, unless one is asked for that nobody has begun: that one will see the rows as they are then.
+/// Asks for a look, unless one is asked for that nobody has begun: that one will see things as they are then.
 pub fn ask(rows: &[Operation], wish: &Wish<'_>, id: impl FnOnce() -> OperationId, now: Moment) -> Option<Change> {
     let waiting = rows.iter().any(|row| wish.is_of(row) && row.state == OperationState::Waiting);
     (!waiting).then(|| Change::insert(&row(wish, id(), now)))
+}
+
+/// Asks for a look at what changes in the same transaction. One that is asked for already is asked for anew: an agent that
+/// has read what it is about, but not said so yet, finds its row changed and looks again.
+pub fn ask_anew(rows: &[Operation], wish: &Wish<'_>, id: impl FnOnce() -> OperationId, now: Moment) -> Change {
+    match rows.iter().find(|row| wish.is_of(row) && row.state == OperationState::Waiting) {
+        Some(waiting) => {
+            let last_state_update = now.max(waiting.last_state_update.plus_ms(1));
+            Change::update(waiting, &Operation { last_state_update, ..waiting.clone() })
+        }
+        None => Change::insert(&row(wish, id(), now)),
+    }
 }
 
 /// The row of a wish.

@@ -91,7 +91,7 @@ fn what_is_not_among_the_files_is_named() {
     let error = preview(&plug(), &socket(), &Files::default(), &engine()).unwrap_err();
     assert_eq!(error.to_string(), "could not make the config of the socket");
     let source = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(source, "Secret default/given is not among the files");
+    assert_eq!(source, "socket default/db: spec.configSecretName: Secret default/given is not among the files");
 }
 
 #[test]
@@ -101,5 +101,7 @@ fn results_that_only_a_cluster_has_are_left_out_and_said() {
         "fieldref": {"fieldPath": "status.succeeded"}}]);
     let preview = preview(&plug, &socket(), &Files::new(vec![secret()]), &engine()).unwrap();
     assert_eq!(preview.result, None);
-    assert_eq!(preview.left_out, ["the results, and what is made of them: Job default/work is not among the files"]);
+    let said =
+        "the results, and what is made of them: spec.resultVars[0].objref: Job default/work is not among the files";
+    assert_eq!(preview.left_out, [said]);
 }

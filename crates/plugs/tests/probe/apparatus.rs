@@ -129,8 +129,10 @@ fn run(program: &Program, home: Home, runs: Vec<(Fault, Option<(usize, Manner)>)
             let (heard, _) = asked.next(runs.get(done - 1).and_then(|(_, trouble)| *trouble));
             let Some((fault, trouble)) = done.checked_sub(2).and_then(|at| runs.get(at)) else { return };
             let blind = [Class::Stale, Class::Missed, Class::Merged].iter().any(|class| fault.is(*class));
-            // A call that was made before the process died, or whose record was refused, is made once more, with its mark.
-            let twice = usize::from(*fault != Fault::none() || trouble.is_some());
+            // A call that was made before the process died is made once more, with its mark; one whose record was refused, as
+            // often as it was.
+            let struck: u32 = fault.parts().iter().map(|part| part.times).sum();
+            let twice = usize::try_from(struck).unwrap() + usize::from(trouble.is_some());
             noted
                 .lock()
                 .unwrap()

@@ -113,4 +113,12 @@ fn one_that_waits_is_enough() {
     assert_eq!(ask(&[row("a", OperationState::Waiting)]), None);
     assert!(ask(&[row("a", OperationState::InProgress)]).is_some(), "it may have read the row as it was");
     assert!(ask(&[]).is_some());
+    let ask = |rows: &[Operation]| operation::ask_anew(rows, &wish, || "new".into(), START);
+    let waiting = row("a", OperationState::Waiting);
+    // Whoever has looked, and is about to say so, says it of a row that is another by now.
+    let touched = Operation { last_state_update: START.plus_ms(1), ..waiting.clone() };
+    assert_eq!(ask(std::slice::from_ref(&waiting)), Change::update(&waiting, &touched));
+    let new = ask(&[]);
+    assert_eq!(new.key().to_string(), "new");
+    assert_eq!(ask(&[row("a", OperationState::InProgress)]), new, "it may have read the row as it was");
 }
