@@ -24,6 +24,9 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// After how long Argo CD is asked to look at git once more.
+const PUSH_AGAIN: Duration = Duration::from_secs(10);
+
 pub const INSTANCES: [&str; 2] = ["argocd-one", "argocd-two"];
 
 /// Fields are dropped in this order: who uses something goes before it.
@@ -126,7 +129,8 @@ impl Stage {
         api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
-    /// Waits until an object is as it should be.
+    /// Waits until an object is as it should be. Argo CD looks at git every few minutes; here it is asked to every few seconds,
+    /// for one look may come before a new password does.
     pub async fn until(
         &self,
         (version, kind, namespace, name): (&str, &str, &str, &str),
@@ -134,7 +138,12 @@ impl Stage {
         holds: impl Fn(Option<&Value>) -> bool,
     ) -> Option<Value> {
         let end = Instant::now() + PATIENCE;
+        let mut pushed = Instant::now();
         loop {
+            if pushed.elapsed() > PUSH_AGAIN {
+                self.pushed().await;
+                pushed = Instant::now();
+            }
             let found = self.get(version, kind, namespace, name).await;
             if holds(found.as_ref()) {
                 return found;
@@ -161,7 +170,9 @@ impl Stage {
         let patch = json!({ "metadata": { "annotations": { "argocd.argoproj.io/refresh": "normal" } } });
         for namespace in INSTANCES {
             let api = self.api(ARGO, "Application", namespace);
-            for application in api.list(&Default::default()).await.unwrap() {
+            // An API server that is away comes back.
+            let Ok(all) = api.list(&Default::default()).await else { return };
+            for application in all {
                 let name = application.metadata.name.unwrap_or_default();
                 // One that is gone meanwhile needs no look.
                 let _ = api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await;

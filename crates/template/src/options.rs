@@ -34,8 +34,8 @@ const MAX_OUTPUT_BYTES: usize = 256 << 20;
 /// Go's own limit, which is in the text of its error.
 const MAX_DEPTH: usize = 100_000;
 
-/// Some ten seconds of work; the largest charts need a few million.
-const MAX_STEPS: u64 = 500_000_000;
+/// A few seconds of work; the largest charts need a few million.
+const MAX_STEPS: u64 = 100_000_000;
 
 /// Levels of actions that every depth of templates may have, and what the parser allows in one besides.
 const LEVELS_OF_DEPTH: usize = 4;

@@ -40,6 +40,8 @@ pub struct Around<'a> {
     pub project: Option<&'a Value>,
     /// The tenant's project as it is.
     pub live_project: Option<&'a Value>,
+    /// Whether an Application is in it that is there yet. Argo CD removes nothing of one whose project is gone.
+    pub is_project_used: bool,
     /// Secrets of the tenant's repositories as they should be, each with the one there is.
     pub repositories: &'a [(Value, Option<Value>)],
     /// The target's Secret as it should be; none if there is none to be.
@@ -123,6 +125,7 @@ pub fn remove(live: &[Value], around: &Around<'_>, was_cut: bool, now: Moment) -
         return Step::Wait(LOOK_AGAIN_MS);
     }
     let last = match (around.project, around.live_project) {
+        (None, Some(_)) if around.is_project_used => return Step::Wait(LOOK_AGAIN_MS),
         (None, Some(project)) => Some(Write::Delete(target(project, project::KIND))),
         (Some(wanted), live) => agree(wanted, live, project::same),
         (None, None) => None,

@@ -57,6 +57,9 @@ pub struct Live {
     pub applications: Vec<Value>,
     /// The tenant's project.
     pub project: Option<Value>,
+    /// How many Applications are in it, those that are about to go included; only told where the project may go.
+    #[serde(default)]
+    pub in_project: usize,
     /// Secrets.
     pub secrets: Vec<Value>,
 }
@@ -77,6 +80,9 @@ pub struct Names {
     pub labelled: Option<String>,
     /// A project.
     pub project: Option<String>,
+    /// Whether that project may go, so that it matters who is in it.
+    #[serde(default)]
+    pub may_go: bool,
     /// Secrets.
     pub secrets: Vec<String>,
 }
@@ -140,6 +146,10 @@ fn look(view: &View, namespace: &str, names: &Names) -> Result<Live, Stop> {
     }
     if let Some(name) = &names.project {
         live.project = at.get(&PROJECTS, namespace, name)?.map(|object| object.value());
+        if names.may_go && live.project.is_some() {
+            let all = at.list(&APPLICATIONS, &Selection::namespace(namespace))?;
+            live.in_project = all.iter().filter(|object| object.value()["spec"]["project"] == **name).count();
+        }
     }
     for name in &names.secrets {
         live.secrets.extend(at.get(&SECRETS, namespace, name)?.map(|object| secret(object.value())));

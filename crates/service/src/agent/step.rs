@@ -60,7 +60,7 @@ pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceErr
                     let applications = uid.map(|uid| application_name(&Uid::from(uid))).into_iter().collect();
                     let is_about_project = owner.is_some_and(|owner| owner.as_str() == id);
                     let labelled = (uid.is_none() && !is_about_project).then(|| id.to_string());
-                    Names { applications, labelled, project, ..Names::default() }
+                    Names { applications, labelled, project, may_go: true, ..Names::default() }
                 }
             }
         }
@@ -177,6 +177,7 @@ async fn application(
     let around = Around {
         project: project.as_ref(),
         live_project: live.project.as_ref().filter(|_| isolated),
+        is_project_used: live.in_project > 0,
         repositories: &wanted_repositories,
         secret: secret.as_ref(),
         live_secret: live_secret.as_ref(),

@@ -1,5 +1,6 @@
 //! Something that behaves as Argo CD does, as far as the roles can tell: it compares, syncs and deletes nothing, and says that it did.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -37,8 +38,13 @@ impl Argo {
             loop {
                 let path = format!("{ARGO}/namespaces/{namespace}/applications");
                 let list = send(&client, "GET", &path, Value::Null).await.unwrap_or_default();
+                let projects = format!("{ARGO}/namespaces/{namespace}/appprojects");
+                let projects = send(&client, "GET", &projects, Value::Null).await.unwrap_or_default();
+                let names = projects["items"].as_array().into_iter().flatten();
+                let names = names.filter_map(|object| object["metadata"]["name"].as_str()).chain(["default"]);
+                let names: BTreeSet<String> = names.map(str::to_string).collect();
                 for object in list["items"].as_array().into_iter().flatten() {
-                    if let Some(patch) = answer(object, stuck.load(Ordering::Relaxed)) {
+                    if let Some(patch) = answer(object, stuck.load(Ordering::Relaxed), &names) {
                         let name = object["metadata"]["name"].as_str().unwrap();
                         // Somebody else was faster: the next look is soon.
                         let done = send(&client, "PATCH", &format!("{path}/{name}"), patch).await;
@@ -59,11 +65,13 @@ impl Argo {
 }
 
 /// What Argo CD writes next.
-fn answer(object: &Value, stuck: bool) -> Option<Value> {
+fn answer(object: &Value, stuck: bool, projects: &BTreeSet<String>) -> Option<Value> {
     let metadata = &object["metadata"];
     let version = &metadata["resourceVersion"];
     if !metadata["deletionTimestamp"].is_null() {
-        return (!stuck).then(|| json!({"metadata": {"resourceVersion": version, "finalizers": []}}));
+        // It removes nothing of an Application whose project is gone, and says so in its log alone.
+        let goes = !stuck && projects.contains(object["spec"]["project"].as_str().unwrap_or_default());
+        return goes.then(|| json!({"metadata": {"resourceVersion": version, "finalizers": []}}));
     }
     // Of one that sleeps nothing is compared and nothing synced.
     if metadata["annotations"]["argocd.argoproj.io/skip-reconcile"] == "true" {

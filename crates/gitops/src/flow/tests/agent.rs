@@ -127,6 +127,9 @@ fn the_last_removal_takes_the_project_with_it() {
     let around = Around { live_project: Some(&project), ..Around::default() };
     let made = writes(agent::remove(&[], &around, false, START));
     assert!(matches!(&*made, [Write::Delete(target)] if target.name == "app-project-u" && target.kind == "AppProject"));
+    // Argo CD removes nothing of an Application whose project is gone.
+    let used = Around { is_project_used: true, ..around };
+    assert!(matches!(agent::remove(&[], &used, false, START), Step::Wait(_)));
 }
 
 fn sync(desired_state: DesiredState) -> SyncOperation {
