@@ -54,7 +54,13 @@ async fn apply(client: &Client, file: &str) {
         let word = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let list = list_path(&word("/kind"), &word("/metadata/namespace"));
         let path = format!("{list}/{}?fieldManager={ADMIN}&fieldValidation=Strict", word("/metadata/name"));
-        send(client, "APPLY", &path, object.clone()).await.unwrap_or_else(|error| panic!("{file}: {error}"));
+        let end = Instant::now() + PATIENCE;
+        while let Err(error) = send(client, "APPLY", &path, object.clone()).await {
+            // A process that has just begun tells its cluster of the kinds a moment after that answers.
+            let is_early = error.to_string().contains("page not found") && Instant::now() < end;
+            assert!(is_early, "{file}: {error}");
+            tokio::time::sleep(POLL).await;
+        }
     }
 }
 
