@@ -41,6 +41,9 @@ use world::World;
 /// Cases at a time.
 const AT_A_TIME: usize = 4;
 
+/// A kind that is not served after this will not be.
+const SERVED_WITHIN: Duration = Duration::from_secs(60);
+
 async fn install(client: &Client) {
     for crd in switchboard_plugs::crds::crds() {
         let path = format!(
@@ -48,7 +51,14 @@ async fn install(client: &Client) {
             list_path("CustomResourceDefinition", ""),
             crd["metadata"]["name"].as_str().unwrap()
         );
-        send(client, "APPLY", &path, crd).await.unwrap();
+        send(client, "APPLY", &path, crd.clone()).await.unwrap();
+        // A server serves what it has been told of a moment later.
+        let list = list_path(crd["spec"]["names"]["kind"].as_str().unwrap(), "default");
+        let end = std::time::Instant::now() + SERVED_WITHIN;
+        while let Err(error) = send(client, "GET", &list, Value::Null).await {
+            assert!(std::time::Instant::now() < end, "{list}: {error}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 }
 

@@ -393,6 +393,9 @@ async fn deleted(stage: &Stage, roles: &mut Roles) {
         stage.until(("v1", "ConfigMap", namespace, "settings"), "gone", gone).await;
         stage.until((GITOPS, DEPLOYMENT, namespace, "web"), "gone", gone).await;
     }
+    for name in ["now", "again"] {
+        stage.delete(GITOPS, SYNC_RUN, "slow", name).await;
+    }
     for (namespace, name) in [("closed", "login"), ("keyed", "key")] {
         stage.delete(GITOPS, CREDENTIAL, namespace, name).await;
     }

@@ -18,9 +18,9 @@ const CERTIFICATE: Type =
     Type(&Shape::Named(&Named { name: "sprig.certificate", underlying: Type(&Shape::Struct), methods: &[] }));
 
 /// What a hash that is slow on purpose costs, in steps: templates may not make them without end.
-const HASH_STEPS: u64 = 1_000_000;
+const HASH_STEPS: u64 = 200_000;
 /// What a key costs, which takes longer.
-const KEY_STEPS: u64 = 5_000_000;
+const KEY_STEPS: u64 = 1_000_000;
 
 impl Object for Certificate {
     fn go_type(&self) -> Type {
