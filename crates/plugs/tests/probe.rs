@@ -155,7 +155,9 @@ fn a_socket_goes_with_thirty_plugs_coupled() {
     let all = schedule(undisturbed.writes, undisturbed.events);
     let classes = [Class::Crash, Class::Answer, Class::Stale, Class::Missed, Class::Merged];
     let of = |class: &Class| spread(all.iter().filter(|fault| fault.is(*class)).cloned().collect(), CROWD_SAMPLE);
-    let report = probe(given, script).only(classes.iter().flat_map(of)).run();
+    // And crashes all along the way.
+    let crashes = (150..450).step_by(60).map(|at| format!("crash-at-write:{at}").parse().unwrap());
+    let report = probe(given, script).only(classes.iter().flat_map(of).chain(crashes)).run();
     println!("{} runs, {} writes, {} events", report.runs, report.writes, report.events);
     report.assert_ok();
 }

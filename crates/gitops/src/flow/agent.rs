@@ -198,10 +198,12 @@ fn target(object: &Value, kind: &'static str) -> Target {
     Target { api_version: API_VERSION, kind, namespace: text("namespace"), name: text("name") }
 }
 
-/// A sync is made, or stopped. An agent that is started anew finds it where it was.
-pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Value>) -> Step {
+/// A sync is made, or stopped. An agent that is started anew finds it where it was. `is_coming` says that the Application has a
+/// row: if it is not there, somebody is about to make it.
+pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Value>, is_coming: bool) -> Step {
     let Some(live) = live else {
         return match row.map(|row| row.desired_state) {
+            Some(DesiredState::Running) if is_coming => Step::Wait(LOOK_AGAIN_MS),
             Some(DesiredState::Running) => Step::Done(Err("the Application does not exist".to_string())),
             _ => Step::Done(Ok(())),
         };

@@ -131,7 +131,9 @@ fn run(program: &Program, home: Home, runs: Vec<(Fault, Option<(usize, Manner)>)
             let blind = [Class::Stale, Class::Missed, Class::Merged].iter().any(|class| fault.is(*class));
             // A call that was made before the process died is made once more, with its mark; one whose record was refused, as
             // often as it was.
-            let struck: u32 = fault.parts().iter().map(|part| part.times).sum();
+            let struck: u32 =
+                if fault.is(Class::Answer) { fault.parts().iter().map(|part| part.times).sum() } else { 1 };
+            let struck = if *fault == Fault::none() { 0 } else { struck };
             let twice = usize::try_from(struck).unwrap() + usize::from(trouble.is_some());
             noted
                 .lock()

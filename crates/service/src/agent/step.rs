@@ -116,8 +116,9 @@ pub async fn step(
     Ok(match row.resource {
         OperationResource::Application => application(view, row, namespace, live, isolated, now).await?,
         OperationResource::SyncOperation => {
-            let (sync, _) = sync(view, row).await?;
-            next(agent::sync(sync.as_ref(), &SyncOperationId::from(id), live.applications.first()))
+            let (sync, application) = sync(view, row).await?;
+            let id = SyncOperationId::from(id);
+            next(agent::sync(sync.as_ref(), &id, live.applications.first(), application.is_some()))
         }
         OperationResource::ManagedEnvironment => {
             let id = ManagedEnvironmentId::from(id);

@@ -65,8 +65,8 @@ async fn a_run_waits_for_its_deployment(base: Base) {
     stage.kill().await;
     stage.start().await;
     stage.deploy("shop", "web", manual()).await;
-    // That the deployment is not there may be told first; it is not the last that is told.
-    stage.until("an end", async || told(&stage, "early").await.filter(|said| said["status"] == "False")).await;
+    let said = stage.until("an end", async || told(&stage, "early").await).await;
+    assert_eq!(said["status"], "False", "{said}");
 }
 
 async fn a_run_of_an_automated_deployment_is_refused(base: Base) {

@@ -143,28 +143,35 @@ fn sync(desired_state: DesiredState) -> SyncOperation {
     }
 }
 
+#[test]
+fn a_sync_waits_for_an_application_that_is_about_to_be_made() {
+    let (id, row) = (SyncOperationId::from("so"), sync(DesiredState::Running));
+    assert!(matches!(agent::sync(Some(&row), &id, None, true), Step::Wait(_)));
+    assert!(matches!(agent::sync(Some(&row), &id, None, false), Step::Done(Err(_))));
+}
+
 /// Defect 20: the original loses a sync when its agent is started anew.
 #[test]
 fn a_sync_is_found_again_where_it_was() {
     let id = SyncOperationId::from("so");
     let row = sync(DesiredState::Running);
-    let asked = writes(agent::sync(Some(&row), &id, Some(&live())));
+    let asked = writes(agent::sync(Some(&row), &id, Some(&live()), false));
     let [Write::Merge(_, patch)] = &*asked else { panic!("{asked:?}") };
     assert_eq!(patch["operation"]["sync"]["revision"], "abc");
     assert_eq!(patch["operation"]["sync"]["syncOptions"], json!(["PrunePropagationPolicy=background"]));
     assert_eq!(patch["metadata"]["resourceVersion"], "7");
     let mut application = live();
     application["operation"] = patch["operation"].clone();
-    assert!(matches!(agent::sync(Some(&row), &id, Some(&application)), Step::Wait(_)));
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), Step::Wait(_)));
     // Argo CD takes it up, and an agent that knows nothing of it looks.
     application["operation"] = Value::Null;
     application["status"] = json!({ "operationState": { "phase": "Running", "operation": patch["operation"] } });
-    assert!(matches!(agent::sync(Some(&row), &id, Some(&application)), Step::Wait(_)));
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), Step::Wait(_)));
     application["status"]["operationState"]["phase"] = json!("Succeeded");
-    assert_eq!(agent::sync(Some(&row), &id, Some(&application)), Step::Done(Ok(())));
+    assert_eq!(agent::sync(Some(&row), &id, Some(&application), false), Step::Done(Ok(())));
     application["status"]["operationState"]["phase"] = json!("Failed");
     application["status"]["operationState"]["message"] = json!("one or more objects failed to apply");
-    let failed = agent::sync(Some(&row), &id, Some(&application));
+    let failed = agent::sync(Some(&row), &id, Some(&application), false);
     assert_eq!(failed, Step::Done(Err("one or more objects failed to apply".into())));
 }
 
@@ -172,7 +179,10 @@ fn a_sync_is_found_again_where_it_was() {
 fn a_sync_waits_for_another_one_to_end() {
     let mut application = live();
     application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "other" }] });
-    assert!(matches!(agent::sync(Some(&sync(DesiredState::Running)), &"so".into(), Some(&application)), Step::Wait(_)));
+    assert!(matches!(
+        agent::sync(Some(&sync(DesiredState::Running)), &"so".into(), Some(&application), false),
+        Step::Wait(_)
+    ));
 }
 
 #[test]
@@ -183,17 +193,17 @@ fn a_sync_that_is_stopped_is_stopped_and_no_other() {
     let mut application = live();
     application["operation"] = ours.clone();
     application["status"] = json!({ "operationState": { "phase": "Running", "operation": ours } });
-    let made = writes(agent::sync(Some(&row), &id, Some(&application)));
+    let made = writes(agent::sync(Some(&row), &id, Some(&application), false));
     let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch["status"]["operationState"], json!({ "phase": "Terminating" }));
     application["status"]["operationState"]["phase"] = json!("Terminating");
-    assert!(matches!(agent::sync(Some(&row), &id, Some(&application)), Step::Wait(_)));
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), Step::Wait(_)));
     application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "other" }] });
     application["status"] = json!({});
-    assert_eq!(agent::sync(None, &id, Some(&application)), Step::Done(Ok(())));
+    assert_eq!(agent::sync(None, &id, Some(&application), false), Step::Done(Ok(())));
     // One that Argo CD has not begun is taken back.
     application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "so" }] });
-    let made = writes(agent::sync(None, &id, Some(&application)));
+    let made = writes(agent::sync(None, &id, Some(&application), false));
     let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch["operation"], Value::Null);
 }
