@@ -20,6 +20,8 @@ REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(a
 REAL_SUITES := charts clientgo conformance console contract deploy docs gather go goldens helm hosting integrations kernel kubectl \
   ledger own_chart plugs recorded service sprig
 
+BENCHES := $(addprefix --bench ,store side_by_side cache probe guest plugs console chart integrations gitops)
+
 .PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
 
 help: ## Show these targets
@@ -49,10 +51,11 @@ record: real ## Record the answers of the real kube-apiserver and of Go's text/t
 record-charts: real ## Record the answers of the real Helm into crates/chart/tests
 	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli -- template:: validated:: small::
 
+# Program and benches are built in one go: apart, they would have features, and so builds, of their own.
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
-	$(CARGO) build --release --workspace --bin switchboard
+	$(CARGO) build --release --workspace --features switchboard-suite/real --bin switchboard $(BENCHES)
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench --workspace --features switchboard-suite/real --bench store --bench side_by_side --bench cache --bench probe --bench guest --bench plugs --bench console --bench chart --bench integrations --bench gitops
+	  $(CARGO) bench --workspace --features switchboard-suite/real $(BENCHES)
 	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
 
 study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each, and write docs/COST.md

@@ -1,12 +1,15 @@
 //! Rows that belong together, read in one view.
 
+use std::collections::BTreeSet;
+
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{
     ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationState, Uid,
+    UserId,
 };
 use switchboard_ledger::rows::{
-    ApiToDatabase, Application, ApplicationOwner, ClusterUser, DeploymentToApplication, EngineInstance,
+    ApiToDatabase, Application, ApplicationOwner, ClusterAccess, ClusterUser, DeploymentToApplication, EngineInstance,
     KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
 use switchboard_ledger::{Filter, Key, LedgerError, View};
@@ -46,6 +49,18 @@ pub async fn instance(view: &mut View, id: &EngineInstanceId) -> Read<Option<Eng
 /// As reading.
 pub async fn operations(view: &mut View, resource_id: &str) -> Read<Vec<Operation>> {
     view.list(&Filter::all().is("resource_id", resource_id)).await
+}
+
+/// Every Argo CD that knows a tenant: through which it may deploy, or which was asked about something of its own. Rows of the
+/// first go with environments, and its project may be there yet.
+///
+/// # Errors
+/// As reading.
+pub async fn instances_of(view: &mut View, user: &UserId) -> Read<BTreeSet<EngineInstanceId>> {
+    let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", user)).await?;
+    let asked: Vec<Operation> = view.list(&Filter::all().is("operation_owner_user_id", user)).await?;
+    let accesses = accesses.into_iter().map(|access| access.instance);
+    Ok(accesses.chain(asked.into_iter().map(|row| row.instance)).collect())
 }
 
 /// One Operation.

@@ -21,6 +21,8 @@ mod fleet;
 mod kills;
 #[path = "service/network.rs"]
 mod network;
+#[path = "service/projects.rs"]
+mod projects;
 #[path = "service/restore.rs"]
 mod restore;
 #[path = "service/several.rs"]

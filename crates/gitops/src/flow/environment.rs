@@ -3,6 +3,8 @@
 //! Whether a cluster takes the credentials is asked of the cluster, and that is not done in here: what is to be asked is part of what
 //! is decided, and the answer is part of what is known the next time.
 
+use std::collections::BTreeSet;
+
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 use switchboard_ledger::Change;
@@ -17,7 +19,7 @@ use switchboard_ledger::rows::{
 use switchboard_ledger::{Moment, Secret};
 
 use super::operation::{self, Wish};
-use super::tenant::Namespace;
+use super::tenant::{self, Namespace};
 use super::{Decision, Now, Target, Write};
 use crate::argo::spec_field;
 use crate::kinds::condition::{Truth, set_meta};
@@ -42,8 +44,10 @@ pub struct Input<'a> {
     pub secret: Option<&'a SecretData>,
     /// Rows of this and of earlier resources of its namespace and name.
     pub known: &'a [Known],
-    /// Operations about its row and about its Applications.
+    /// Operations about its row, about its Applications and about the tenant's project.
     pub operations: &'a [Operation],
+    /// Every Argo CD that knows the tenant.
+    pub instances: &'a BTreeSet<EngineInstanceId>,
     /// What came of a question, if one was asked.
     pub answer: Option<&'a Answer>,
 }
@@ -153,7 +157,8 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, O
     (decision, question)
 }
 
-/// Removes all rows of an environment; Applications stay, without a target, and every Argo CD that knew it forgets it.
+/// Removes all rows of an environment; Applications stay, without a target, and every Argo CD that knew it forgets it. No project
+/// of the tenant's may deploy there any longer.
 fn forget(input: &Input<'_>, known: &Known, id: &mut impl FnMut() -> String, decision: &mut Decision) {
     for application in &known.applications {
         let spec_field = spec_field::without_target(&application.spec_field);
@@ -165,6 +170,13 @@ fn forget(input: &Input<'_>, known: &Known, id: &mut impl FnMut() -> String, dec
         ask(input, instance, OperationResource::ManagedEnvironment, known.environment.id.as_str(), id, decision);
     }
     let changes = &mut decision.changes;
+    changes.extend(tenant::look_at_project(
+        &input.user.id,
+        input.instances,
+        input.operations,
+        &mut *id,
+        input.now.moment,
+    ));
     changes.extend(known.accesses.iter().map(Change::delete));
     changes.extend(known.permissions.iter().map(Change::delete));
     changes.extend([

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use switchboard_ledger::ids::{
     AppProjectRepositoryId, CredentialsId, EngineInstanceId, KubernetesRelation, KubernetesResource,
-    ManagedEnvironmentId, Uid, UserId,
+    ManagedEnvironmentId, OperationId, OperationResource, Uid, UserId,
 };
 use switchboard_ledger::rows::{
     AppProjectRepository, ClusterAccess, ClusterCredentials, ClusterUser, KubernetesToDatabase, ManagedEnvironment,
+    Operation,
 };
 use switchboard_ledger::{Change, Moment};
+
+use super::operation::{self, Wish};
 
 /// What stands in credentials that nobody uses: the target is the cluster Argo CD runs on. The original's words.
 const PLACEHOLDER_TOKEN: &str = "serviceaccount_bearer_token";
@@ -47,6 +50,21 @@ pub fn user(
             (user.clone(), vec![Change::insert(&user)])
         }
     }
+}
+
+/// Has every Argo CD that knows a tenant look at its project: what it may use changes in the same transaction.
+pub fn look_at_project(
+    user: &UserId,
+    instances: &BTreeSet<EngineInstanceId>,
+    asked: &[Operation],
+    mut id: impl FnMut() -> String,
+    now: Moment,
+) -> Vec<Change> {
+    // No Application has a tenant's id: the agent finds nothing to deploy, and puts the project right.
+    let (resource, resource_id) = (OperationResource::Application, user.as_str());
+    let wish = |instance| Wish { instance, resource, resource_id, owner: user };
+    let ask = |instance| operation::ask_anew(asked, &wish(instance), || OperationId::from(id()), now);
+    instances.iter().map(ask).collect()
 }
 
 /// The environment that is the tenant's own namespace: the one there is, or a new one with all it stands on.

@@ -88,7 +88,9 @@ impl Environments {
         let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
             return Ok((vec![], (Plan::nothing(), None)));
         };
-        let operations = operations(view, &known).await?;
+        let mut operations = operations(view, &known).await?;
+        operations.extend(rows::operations(view, user.id.as_str()).await?);
+        let instances = rows::instances_of(view, &user.id).await?;
         let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
         let data = asked.secret.as_ref().map(secret_data);
         let input = Input {
@@ -99,6 +101,7 @@ impl Environments {
             secret: data.as_ref(),
             known: &known,
             operations: &operations,
+            instances: &instances,
             answer,
         };
         let (decision, question) = environment::decide(&input, ids::new);

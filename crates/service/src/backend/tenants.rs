@@ -6,7 +6,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::flow::operation::{self, Wish};
 use switchboard_gitops::flow::tenant;
 use switchboard_gitops::repository::normalise;
 use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
@@ -14,7 +13,7 @@ use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::{Plan, Standing};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::{Outside, View};
-use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, Uid};
+use switchboard_ledger::ids::Uid;
 use switchboard_ledger::rows::{
     AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
     ManagedEnvironment, Operation, RepositoryCredentials,
@@ -154,42 +153,13 @@ async fn project(
     changes.extend(tenant::repositories(&user.id, &rows, wanted, ids::new, now));
     let asked = rows::operations(view, user.id.as_str()).await?;
     if !changes.is_empty() {
-        let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", &user.id)).await?;
-        let instances: BTreeSet<EngineInstanceId> = accesses.into_iter().map(|access| access.instance).collect();
-        for instance in &instances {
-            // No Application has a tenant's id: the agent finds nothing to deploy, and puts the project right.
-            let wish = Wish {
-                instance,
-                resource: OperationResource::Application,
-                resource_id: user.id.as_str(),
-                owner: &user.id,
-            };
-            changes.extend(operation::ask(&asked, &wish, || OperationId::from(ids::new()), now));
-        }
+        let instances = rows::instances_of(view, &user.id).await?;
+        changes.extend(tenant::look_at_project(&user.id, &instances, &asked, ids::new, now));
     }
     let mut plan = Plan::nothing();
     let open = doorbell::open_after(&asked, changes);
     plan.mutations.extend(doorbell::rings(view, &open, false).await?);
     Ok(plan)
-}
-
-/// Has every Argo CD that knows a tenant look at its project.
-async fn ask(
-    view: &mut switchboard_ledger::View,
-    user: &ClusterUser,
-    asked: &[Operation],
-    now: Moment,
-    changes: &mut Vec<Change>,
-) -> Result<(), ServiceError> {
-    let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", &user.id)).await?;
-    let instances: BTreeSet<EngineInstanceId> = accesses.into_iter().map(|access| access.instance).collect();
-    for instance in &instances {
-        // No Application has a tenant's id: the agent finds nothing to deploy, and puts the project right.
-        let wish =
-            Wish { instance, resource: OperationResource::Application, resource_id: user.id.as_str(), owner: &user.id };
-        changes.extend(operation::ask(asked, &wish, || OperationId::from(ids::new()), now));
-    }
-    Ok(())
 }
 
 /// Removes a tenant of whom nothing is left; its project goes first. False if something is left.
@@ -211,7 +181,8 @@ async fn forget(
     let repositories: Vec<AppProjectRepository> = view.list(&of("clusteruser_id")).await?;
     if !repositories.is_empty() {
         changes.extend(repositories.iter().map(Change::delete));
-        ask(view, user, &operations, now, changes).await?;
+        let instances = rows::instances_of(view, &user.id).await?;
+        changes.extend(tenant::look_at_project(&user.id, &instances, &operations, ids::new, now));
         return Ok(false);
     }
     for row in &operations {

@@ -12,7 +12,7 @@ use crate::stage::{
     ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, GROUP, Stage, create, plain, send, uid,
 };
 
-const OTHER: &str = "argocd-2";
+pub const OTHER: &str = "argocd-2";
 
 on_both! {
     an_instance_is_prepared_and_registered
@@ -35,7 +35,7 @@ async fn synced(stage: &Stage, namespace: &str, name: &str) -> Value {
 }
 
 /// Deploys, and says where it is.
-async fn placed(stage: &Stage, namespace: &str, name: &str, spec: Value) -> (String, String) {
+pub async fn placed(stage: &Stage, namespace: &str, name: &str, spec: Value) -> (String, String) {
     let uid = uid(&stage.deploy(namespace, name, spec).await);
     let (at, _) = stage.until("an Application", async || stage.anywhere(&uid).await).await;
     synced(stage, namespace, name).await;

@@ -51,6 +51,8 @@ async fn decide(
         });
     }
     let operations = world.all::<Operation>().await;
+    let accesses = world.all::<ClusterAccess>().await;
+    let instances = accesses.into_iter().map(|access| access.instance).collect();
     let mut id = world.ids();
     let (decision, question) = environment::decide(
         &environment::Input {
@@ -61,6 +63,7 @@ async fn decide(
             secret,
             known: &known,
             operations: &operations,
+            instances: &instances,
             answer,
         },
         &mut id,

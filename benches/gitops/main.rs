@@ -2,9 +2,12 @@
 //! memory, and what it asks of the database; and ten times as many on the embedded cluster and SQLite, where every part of them should
 //! take as long as the one before. No Argo CD runs: what is measured ends where its work begins.
 //!
-//! `DEPLOYMENTS=100` makes it smaller.
+//! `DEPLOYMENTS=100` makes it smaller. `SWITCHBOARD_ORIGINAL_BACKEND` and `SWITCHBOARD_ORIGINAL_AGENT` are the paths of the original's
+//! binaries, built elsewhere; without them the comparison says so and is left out.
 
 #![allow(clippy::unwrap_used)]
+
+mod original;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -30,12 +33,30 @@ const PATIENCE: Duration = Duration::from_secs(900);
 /// How long nothing happens while questions are counted.
 const IDLE: Duration = Duration::from_secs(30);
 
+/// How long programs may take until nothing of their start, or of their work, is under way.
+const SETTLE: Duration = Duration::from_secs(10);
+
+const DATABASE: &str = "gitops";
 const NAMESPACE: &str = "argocd-bench";
 
 fn main() {
     let count: usize = std::env::var("DEPLOYMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(measure(count));
+    println!(
+        "| | deployments | created in | all Applications after | a second | backend per deployment | agent per deployment | transactions in {} idle s |",
+        IDLE.as_secs()
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let ours = runtime.block_on(ours(count));
+    match original::binaries() {
+        Some(binaries) => {
+            let theirs = runtime.block_on(original::measure(count, &binaries));
+            println!("{:.1} times the original's throughput", ours / theirs);
+        }
+        None => println!(
+            "the original: not measured, SWITCHBOARD_ORIGINAL_BACKEND and SWITCHBOARD_ORIGINAL_AGENT do not name its binaries"
+        ),
+    }
     runtime.block_on(embedded(count * 10));
 }
 
@@ -81,16 +102,63 @@ async fn deployed(client: &kube::Client, count: usize, begin: Instant) {
     }
 }
 
-async fn measure(count: usize) {
-    let folder = tempfile::tempdir().unwrap();
-    let real = Real::start_own().unwrap();
-    let postgres = Server::start().unwrap();
-    let url = postgres.database("gitops").unwrap();
-    let kubeconfig = kube::config::Kubeconfig::read_from(real.kubeconfig()).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
-    let client = kube::Client::try_from(config).unwrap();
-    kinds(&real, folder.path());
-    let kubeconfig = real.kubeconfig();
+/// An API server and a database of their own, with the tenants' kinds.
+struct Ground {
+    real: Real,
+    postgres: Server,
+    client: kube::Client,
+    folder: tempfile::TempDir,
+}
+
+impl Ground {
+    async fn new() -> Ground {
+        let (folder, real, postgres) =
+            (tempfile::tempdir().unwrap(), Real::start_own().unwrap(), Server::start().unwrap());
+        let kubeconfig = kube::config::Kubeconfig::read_from(real.kubeconfig()).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+        let client = kube::Client::try_from(config).unwrap();
+        kinds(&real, folder.path());
+        Ground { real, postgres, client, folder }
+    }
+
+    /// Deployments a second, from the first creation to the last Application.
+    async fn measure(&self, name: &str, count: usize, roles: &mut [Child; 2]) -> f64 {
+        tenants(&self.client).await;
+        tokio::time::sleep(SETTLE).await;
+        let resident = |roles: &[Child; 2]| [0, 1].map(|at: usize| resident_kib(roles[at].id()));
+        let before = resident(roles);
+        let begin = Instant::now();
+        let numbers = futures::stream::iter(0..count);
+        numbers.for_each_concurrent(CREATE_AT_ONCE, |number| create(&self.client, number)).await;
+        let created = begin.elapsed().as_secs_f64();
+        deployed(&self.client, count, begin).await;
+        let took = begin.elapsed().as_secs_f64();
+        // What follows of it settles before anything is called idle.
+        tokio::time::sleep(SETTLE).await;
+        let after = resident(roles);
+        let asked = transactions(&self.postgres);
+        tokio::time::sleep(IDLE).await;
+        // Each look is one, too.
+        let idle = transactions(&self.postgres) - asked - 1;
+        let per = |at: usize| after[at].saturating_sub(before[at]) as f64 / count as f64;
+        let a_second = count as f64 / took;
+        println!(
+            "| {name} | {count} | {created:.1} s | {took:.1} s | {a_second:.0} | {:.1} KiB | {:.1} KiB | {idle} |",
+            per(0),
+            per(1)
+        );
+        for role in roles {
+            let _ = role.kill();
+            let _ = role.wait();
+        }
+        a_second
+    }
+}
+
+async fn ours(count: usize) -> f64 {
+    let ground = Ground::new().await;
+    let url = ground.postgres.database(DATABASE).unwrap();
+    let kubeconfig = ground.real.kubeconfig();
     let base = ["--database", url.as_str(), "--plaintext-credentials"];
     let run = |arguments: &[&str]| {
         let mut command = Command::new(binary().unwrap());
@@ -104,48 +172,14 @@ async fn measure(count: usize) {
     );
     let start = |name: &str| -> Child {
         let mut command = run(&[name, "--argocd-namespace", NAMESPACE, "--engine-kubeconfig"]);
-        command.arg(&kubeconfig).arg("--state-dir").arg(folder.path().join(name));
+        command.arg(&kubeconfig).arg("--state-dir").arg(ground.folder.path().join(name));
         if name == "backend" {
             command.arg("--kubeconfig").arg(&kubeconfig);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let mut roles = [start("backend"), start("agent")];
-    tenants(&client).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let before: Vec<u64> = roles.iter().map(|role| resident_kib(role.id())).collect();
-
-    let begin = Instant::now();
-    futures::stream::iter(0..count).for_each_concurrent(CREATE_AT_ONCE, |number| create(&client, number)).await;
-    let created = begin.elapsed();
-    deployed(&client, count, begin).await;
-    let took = begin.elapsed();
-    // What follows of it settles before anything is called idle.
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    let after: Vec<u64> = roles.iter().map(|role| resident_kib(role.id())).collect();
-    let asked = questions(&postgres);
-    tokio::time::sleep(IDLE).await;
-    // Each look is a question, too.
-    let idle = questions(&postgres) - asked - 1;
-
-    println!(
-        "| deployments | created in | all Applications after | a second | backend per deployment | agent per deployment | questions in {} idle s |",
-        IDLE.as_secs()
-    );
-    println!("|---|---|---|---|---|---|---|");
-    let per = |at: usize| (after[at].saturating_sub(before[at])) as f64 / count as f64;
-    println!(
-        "| {count} | {:.1} s | {:.1} s | {:.0} | {:.1} KiB | {:.1} KiB | {idle} |",
-        created.as_secs_f64(),
-        took.as_secs_f64(),
-        count as f64 / took.as_secs_f64(),
-        per(0),
-        per(1)
-    );
-    for role in &mut roles {
-        let _ = role.kill();
-        let _ = role.wait();
-    }
+    ground.measure("ours", count, &mut roles).await
 }
 
 async fn create(client: &kube::Client, number: usize) {
@@ -193,9 +227,9 @@ fn resident_kib(process: u32) -> u64 {
 }
 
 /// Transactions of the database so far.
-fn questions(postgres: &Server) -> i64 {
-    let sql = "select xact_commit + xact_rollback from pg_stat_database where datname = 'gitops'";
-    postgres.psql("postgres", sql).unwrap().parse().unwrap()
+fn transactions(postgres: &Server) -> i64 {
+    let sql = format!("select xact_commit + xact_rollback from pg_stat_database where datname = '{DATABASE}'");
+    postgres.psql("postgres", &sql).unwrap().parse().unwrap()
 }
 
 fn done(command: &mut Command) {
