@@ -17,9 +17,11 @@ STUDY_SECONDS ?= 600
 comma := ,
 empty :=
 REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations ledger rest service)))
-REAL_SUITES := charts clientgo conformance console contract deploy docs gather go goldens helm hosting integrations kernel kubectl \
-  ledger own_chart plugs recorded service sprig
-
+# The first wait for Argo CD most of their time, and the second only compute: they are run beside each other. Then the rest, each alone.
+REAL_WAITING := gitops
+REAL_ORACLES := charts go goldens helm ledger own_chart recorded sprig
+REAL_SUITES := clientgo conformance console contract deploy docs gather hosting integrations kernel kubectl plugs service
+REAL_TEST := $(CARGO) test --workspace --features $(REAL_FEATURES) --no-fail-fast
 BENCHES := $(addprefix --bench ,store side_by_side cache probe guest plugs console chart integrations gitops)
 
 .PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
@@ -32,16 +34,20 @@ run: ## Start Switchboard on embedded defaults
 
 # The suites are given the binary that their own build makes; asking cargo for one would build most crates again, with other features.
 test: ## Run every test that needs nothing but this checkout
-	SWITCHBOARD_BIN="$(BINARY)" $(CARGO) test --workspace
+	SWITCHBOARD_BIN="$(BINARY)" $(CARGO) test --workspace --no-fail-fast
 
 real: ## Build the real components the oracle suites compare with (cached)
 	@real/build >/dev/null
 
-test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go, text/template, PostgreSQL and Chromium
+test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go, text/template, PostgreSQL, Argo CD and Chromium
 	$(CARGO) test --workspace --no-run --test cli
-	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  SWITCHBOARD_BIN="$(BINARY)" $(CARGO) test --workspace --features $(REAL_FEATURES) $(addprefix --test ,$(REAL_SUITES))
-	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) test --workspace --features $(REAL_FEATURES) --lib schema
+	$(CARGO) test --workspace --features $(REAL_FEATURES) --no-run $(addprefix --test ,$(REAL_WAITING) $(REAL_ORACLES) $(REAL_SUITES)) --lib
+	@bin="$$(real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin" SWITCHBOARD_BIN="$(BINARY)"; \
+	  waiting=$$(mktemp); $(REAL_TEST) $(addprefix --test ,$(REAL_WAITING)) >"$$waiting" 2>&1 & beside=$$!; code=0; \
+	  $(REAL_TEST) $(addprefix --test ,$(REAL_ORACLES)) || code=$$?; \
+	  wait $$beside || code=$$?; cat "$$waiting"; rm "$$waiting"; \
+	  $(REAL_TEST) $(addprefix --test ,$(REAL_SUITES)) || code=$$?; \
+	  $(REAL_TEST) --lib schema || code=$$?; exit $$code
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \

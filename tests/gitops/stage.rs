@@ -154,6 +154,14 @@ impl Stage {
     }
 }
 
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("-- kube-apiserver\n{}", self.real.last_lines("kube-apiserver"));
+        }
+    }
+}
+
 fn done(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

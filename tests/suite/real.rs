@@ -1,6 +1,7 @@
 //! The real kube-apiserver, etcd and kube-controller-manager as loopback processes for the time of a test.
 
 use std::ffi::OsStr;
+use std::net::TcpStream;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,6 +30,9 @@ pub enum RealError {
 /// What the API server writes down of each request: who, what, and as whom, when it began to answer and when it had.
 const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}]}"#;
+
+/// How often a component that was killed is started until it stays.
+const STARTS: usize = 3;
 
 /// The root of the workspace.
 pub fn workspace() -> &'static Path {
@@ -89,7 +93,7 @@ impl Real {
         file.lines().next()?.parse().ok()
     }
 
-    /// Kills a component as a crash does, and starts it again as it was.
+    /// Kills a component as a crash does, and starts it again as it was; returns when it listens.
     pub fn restart(&self, component: &str) -> Result<(), RealError> {
         let run = |error| RealError::Run("a component anew", error);
         let pid = self.process(component).ok_or_else(|| RealError::Up(format!("no {component} runs")))?;
@@ -101,13 +105,42 @@ impl Real {
         while executable.exists() {
             std::thread::sleep(Duration::from_millis(5));
         }
+        for _ in 0..STARTS {
+            if self.begin(component, &line)? {
+                return Ok(());
+            }
+        }
+        Err(RealError::Up(format!("{component} does not come back: {}", self.last_lines(component))))
+    }
+
+    /// Starts a component, and says whether it serves. One that finds the machine too busy gives up, and whoever looks after it in
+    /// a cluster starts it again.
+    fn begin(&self, component: &str, line: &[&OsStr]) -> Result<bool, RealError> {
+        let run = |error| RealError::Run("a component anew", error);
         // Of a shell that ends, so that nobody has to wait for it.
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(r#"log=$1; shift; setsid nohup "$@" >>"$log" 2>&1 </dev/null & echo $!"#).arg("sh");
-        let begun = shell.arg(self.dir.join(format!("{component}.log"))).args(&line).output().map_err(run)?;
+        let begun = shell.arg(self.dir.join(format!("{component}.log"))).args(line).output().map_err(run)?;
         let pid = String::from_utf8_lossy(&begun.stdout).trim().to_string();
         let named = format!("{pid}\n{}\n", line.first().map_or("", |name| name.to_str().unwrap_or("")));
-        std::fs::write(self.dir.join(format!("{component}.pid")), named).map_err(run)
+        std::fs::write(self.dir.join(format!("{component}.pid")), named).map_err(run)?;
+        let port = line.iter().skip_while(|part| **part != "--secure-port").nth(1);
+        let port = port.and_then(|port| port.to_str()?.parse::<u16>().ok());
+        let executable = Path::new(&format!("/proc/{pid}/exe")).to_path_buf();
+        while executable.exists() {
+            if port.is_none_or(|port| TcpStream::connect(("127.0.0.1", port)).is_ok()) {
+                return Ok(true);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(false)
+    }
+
+    /// The last lines a component wrote, for whoever has to find out why it is not there.
+    pub fn last_lines(&self, component: &str) -> String {
+        let text = std::fs::read_to_string(self.dir.join(format!("{component}.log"))).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
     /// The administrator's kubeconfig.

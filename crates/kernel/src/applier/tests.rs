@@ -19,6 +19,7 @@ struct Flaky {
     /// For each send in turn: whether the answer is lost, and whether the write is done before.
     script: Mutex<Vec<(bool, bool)>>,
     effects: Mutex<u32>,
+    looks: Mutex<u32>,
 }
 
 impl Flaky {
@@ -80,6 +81,7 @@ impl Writer for Flaky {
     }
 
     fn get<'a>(&'a self, _key: &'a ObjectKey) -> BoxFuture<'a, Result<Option<Value>, String>> {
+        *self.looks.lock().unwrap() += 1;
         let object = self.object.lock().unwrap().clone();
         Box::pin(async move { Ok(object) })
     }
@@ -177,6 +179,24 @@ async fn a_second_write_of_a_run_follows_the_first() {
     let patch = || expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Strategic, json!({"append": true})));
     let carried = carry_out(&writer, vec![write(patch()), write(patch())], None, "me", false).await;
     assert_eq!(carried[1].write.result, WriteResult::Written { revision: 12 });
+}
+
+#[tokio::test]
+async fn nobody_asks_for_what_is_known() {
+    const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
+    let writer = Flaky::holding(None, &[]);
+    let writes = [
+        Mutation::create(&CONFIG_MAPS, wanted()),
+        Mutation::update(&CONFIG_MAPS, wanted()),
+        Mutation::apply(&EVENTS, wanted()),
+    ];
+    let carried = carry_out(&writer, writes.map(write).into(), None, "me", false).await;
+    assert_eq!(*writer.looks.lock().unwrap(), 0);
+    assert_eq!(carried[0].before, None);
+    assert_eq!(carried[1].before, carried[0].after, "what the first left behind");
+    // Others may have written what nothing guards.
+    carry_out(&writer, vec![write(Mutation::apply(&CONFIG_MAPS, wanted()))], None, "me", false).await;
+    assert_eq!(*writer.looks.lock().unwrap(), 1);
 }
 
 #[test]

@@ -184,6 +184,15 @@ async fn guarantees_what_is_ours_is_removed_first() {
     assert!(world.all::<ApiToDatabase>().await.is_empty());
 }
 
+/// Which rows are to be looked at.
+async fn asked(world: &World) -> Vec<(String, String)> {
+    let open = Filter::all().is("state", OperationState::Waiting);
+    let rows: Vec<Operation> = world.ledger.list(&open).await.unwrap();
+    let mut asked: Vec<_> = rows.into_iter().map(|row| (row.resource.as_str().to_string(), row.resource_id)).collect();
+    asked.sort_unstable();
+    asked
+}
+
 #[tokio::test]
 async fn an_environment_that_is_gone_leaves_applications_without_a_target() {
     let mut world = World::new().await;
@@ -192,11 +201,9 @@ async fn an_environment_that_is_gone_leaves_applications_without_a_target() {
     decide(&mut world, None, None, None).await;
     let [application] = &*world.all::<Application>().await else { panic!("one Application") };
     assert_eq!(application.environment, None);
-    let open = Filter::all().is("state", OperationState::Waiting);
-    let mut asked: Vec<&str> =
-        world.ledger.list::<Operation>(&open).await.unwrap().iter().map(|row| row.resource.as_str()).collect();
-    asked.sort_unstable();
-    assert_eq!(asked, ["Application", "ManagedEnvironment"]);
+    let application = ("Application".to_string(), application.id.to_string());
+    assert!(asked(&world).await.contains(&application));
+    assert_eq!(asked(&world).await.len(), 3, "its Secret and the tenant's project as well");
     assert!(world.all::<AppProjectManagedEnvironment>().await.is_empty());
 }
 
@@ -213,6 +220,8 @@ async fn an_environment_without_applications_is_forgotten_by_argo_cd_as_well() {
     };
     world.ledger.commit(&[Change::insert(&access)]).await.unwrap();
     decide(&mut world, None, None, None).await;
-    let [asked] = &*world.all::<Operation>().await else { panic!("one Operation") };
-    assert_eq!(asked.resource, OperationResource::ManagedEnvironment);
+    let environment = ("ManagedEnvironment".to_string(), access.environment.to_string());
+    // Nothing of the tenant's may be deployed there any longer: its project is looked at by the tenant's id.
+    let project = ("Application".to_string(), world.user.id.to_string());
+    assert_eq!(asked(&world).await, [project, environment]);
 }
