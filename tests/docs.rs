@@ -6,7 +6,11 @@
 //!   are run to their end. What asks a kernel or a cluster must be understood always, and must succeed with the feature
 //!   `real`, when kubectl has put something there to ask about.
 //! - `kubectl`, `helm` and `curl` lines are run with the feature `real`, against the server that stands above them.
+//! - `switchboard gitops` lines must succeed always below an `up` that hosts the GitOps Service: they need nobody else.
+//! - `export` holds for the lines below it, as in a shell.
 //! - Anything else is for a shell and is run always, a here-document as one line.
+//!
+//! What stands in a sentence or a table, with words for what a reader puts there, is not run but must be understood.
 //!
 //! `make run` is run as the Makefile has it, other targets are checked by `tests/tidy.rs`. Blocks that show what is printed are marked `text`.
 #![allow(clippy::unwrap_used)]
@@ -32,6 +36,19 @@ const GIVEN: [&str; 3] = ["tests", "examples", "deploy"];
 /// Commands that ask a kernel, a cluster or a server.
 const ASKING: [&str; 11] =
     ["why", "why-not", "top", "pause", "resume", "wake", "replay", "plan", "doctor", "gitops", "plugs status"];
+/// Commands of the GitOps Service that need neither a cluster nor a kernel.
+const ALONE: [&str; 2] = ["migrate", "crds"];
+/// What an `up` hosts the GitOps Service with.
+const WITH_SERVICE: &str = "--example deployments";
+/// How commands begin in sentences, and what a page leaves out before that.
+const BEGINNINGS: [(&str, &str); 3] =
+    [("switchboard ", ""), ("gitops ", "switchboard "), ("fleet ", "switchboard gitops ")];
+/// Words that stand for what a reader puts there, where not any text will do.
+const PLACEHOLDERS: [(&str, &str); 2] = [("DECISION", "1"), ("OPERATOR", "greeter")];
+/// Pages that are printed by the binary itself: usage, not commands.
+const PRINTED: &str = "docs/reference";
+/// Commands that cannot be run, with the reason. They stand in blocks marked `text`.
+const NEVER_RUN: [(&str, &str); 1] = [("kubectl -n platform exec ", "no pod runs without a kubelet")];
 /// Commands of clients that only the feature `real` has.
 const CLIENTS: [&str; 3] = ["kubectl", "helm", "curl"];
 
@@ -115,6 +132,10 @@ struct Reader {
     kubeconfig: String,
     kernels: Vec<Running>,
     server: Option<Running>,
+    /// What was exported, and what it is.
+    exported: Vec<(String, String)>,
+    /// Whether the server hosts the GitOps Service.
+    has_service: bool,
 }
 
 impl Reader {
@@ -129,7 +150,15 @@ impl Reader {
             symlink(process::binary().unwrap(), bin.join(name)).unwrap();
         }
         let page = page.display().to_string();
-        Self { page, folder, kubeconfig: String::new(), kernels: Vec::new(), server: None }
+        Self {
+            page,
+            folder,
+            kubeconfig: String::new(),
+            kernels: Vec::new(),
+            server: None,
+            exported: Vec::new(),
+            has_service: false,
+        }
     }
 
     fn shell(&self, line: &str) -> Command {
@@ -137,7 +166,7 @@ impl Reader {
         let path = format!("{}/bin:{}", self.folder.path().display(), std::env::var("PATH").unwrap_or_default());
         command.args(["-c", line]).current_dir(self.folder.path()).env("PATH", path);
         command.env("HOME", self.folder.path()).env("XDG_DATA_HOME", self.folder.path().join("share"));
-        command.env_remove("KUBECONFIG");
+        command.env_remove("KUBECONFIG").envs(self.exported.iter().map(|(name, value)| (name, value)));
         if !self.kubeconfig.is_empty() {
             command.env("KUBECONFIG", &self.kubeconfig);
         }
@@ -152,6 +181,7 @@ impl Reader {
     fn start(&mut self, line: &str) {
         self.kernels.clear();
         self.server = None;
+        self.has_service = line.contains(WITH_SERVICE);
         let mut child = self.shell(&format!("exec {line}"));
         let mut child = child.process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut kubeconfig = String::new();
@@ -185,15 +215,27 @@ impl Reader {
         self.kernels.push(kernel);
     }
 
-    /// Asks until there is an answer; a journal is written a moment after the cluster.
-    fn ask(&self, line: &str) {
+    /// Keeps what a line exports.
+    fn export(&mut self, line: &str) {
+        let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        for name in
+            line.split_whitespace().filter_map(|word| word.split_once('=')).map(|(name, _)| name).filter(is_name)
+        {
+            let printed = self.output(&format!("{line}; printf %s \"${name}\""));
+            assert!(printed.status.success(), "{}: `{line}` failed", self.page);
+            self.exported.push((name.to_string(), String::from_utf8(printed.stdout).unwrap()));
+        }
+    }
+
+    /// Asks until there is an answer; a journal is written a moment after the cluster. A bad one counts only if it must be good.
+    fn ask(&self, line: &str, must: bool) {
         let end = Instant::now() + PATIENCE;
         loop {
             let ran = self.output(line);
             let said = String::from_utf8_lossy(&ran.stderr);
             let code = ran.status.code();
             assert!(code.is_some_and(|code| code != USAGE), "{}: `{line}` was not understood: {said}", self.page);
-            if matches!(code, Some(0 | 2)) || !cfg!(feature = "real") {
+            if matches!(code, Some(0 | 2)) || !must {
                 return;
             }
             assert!(Instant::now() < end, "{}: `{line}` failed: {said}", self.page);
@@ -213,6 +255,9 @@ impl Reader {
         let rest = words[1..].join(" ");
         let asking = ASKING.iter().any(|asking| rest == *asking || rest.starts_with(&format!("{asking} ")));
         let plugin = words[0] == "kubectl" && words.get(1) == Some(&"switchboard");
+        let service = rest.starts_with("gitops ");
+        let alone = service && words.get(2).is_some_and(|verb| ALONE.contains(verb));
+        let must = cfg!(feature = "real") || alone || service && self.has_service;
         match (words[0], words.get(1).copied()) {
             ("make", Some("run")) => self.make_run(),
             ("make", _) => {}
@@ -220,10 +265,15 @@ impl Reader {
             ("switchboard", Some("run" | "individual")) => self.host(line),
             ("switchboard", Some("gitops")) if matches!(words.get(2), Some(&("backend" | "agent"))) => {
                 // They need kinds that only kubectl puts there.
-                if cfg!(feature = "real") { self.host(line) } else { self.ask(&format!("{line} --help")) }
+                if cfg!(feature = "real") { self.host(line) } else { self.ask(&format!("{line} --help"), true) }
             }
-            ("switchboard", _) if asking => self.ask(line),
-            _ if plugin && cfg!(feature = "real") => self.ask(line),
+            // Who reads what it prints is not here.
+            ("switchboard", _) if line.contains(" | kubectl ") && !cfg!(feature = "real") => {
+                self.run(line.split(" | ").next().unwrap_or(line));
+            }
+            ("switchboard", _) if asking => self.ask(line, must),
+            ("export", _) => self.export(line),
+            _ if plugin && cfg!(feature = "real") => self.ask(line, true),
             (client, _) if CLIENTS.contains(&client) => {
                 if self.server.is_none() && client != "helm" {
                     self.start("switchboard up --ephemeral --listen 127.0.0.1:0");
@@ -248,6 +298,64 @@ fn every_command_of_the_documents_works() {
     }
 }
 
+/// What stands in blocks of a page that nobody runs.
+fn texts(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let mut block: Option<&str> = None;
+    let mut out = Vec::new();
+    for line in text.lines() {
+        match (line.trim_start().strip_prefix("```"), block) {
+            (Some(_), Some(_)) => block = None,
+            (Some(mark), None) => block = Some(mark),
+            (None, Some("text")) => out.push(line.to_string()),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Commands that stand in sentences and tables, with what a reader puts in place of their words.
+fn mentioned(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let prose: String = text.split("```").step_by(2).collect::<Vec<_>>().join("\n");
+    let spans = prose.split("\n\n").flat_map(|part| part.split('`').skip(1).step_by(2));
+    let one = |word: &str| {
+        word.trim_matches(['[', ']', '…'])
+            .split("\\|")
+            .next()
+            .unwrap_or_default()
+            .split('|')
+            .next()
+            .unwrap_or_default()
+            .to_string()
+    };
+    let plain =
+        |span: &str| span.split_whitespace().map(one).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let whole = |span: String| {
+        let known = BEGINNINGS.iter().find(|(begins, _)| span.starts_with(begins));
+        known.map(|(_, before)| format!("{before}{span}"))
+    };
+    spans.map(plain).filter_map(whole).collect()
+}
+
+/// A verb that went, or a flag that has another name now, is noticed wherever it is told of.
+#[test]
+fn commands_in_sentences_are_understood() {
+    let mut wrong = Vec::new();
+    for page in documents() {
+        for line in mentioned(&page) {
+            let put =
+                |word| PLACEHOLDERS.iter().find(|(placeholder, _)| *placeholder == word).map_or(word, |(_, one)| *one);
+            let words = line.split(' ').skip(1).map(put);
+            let ran = Command::new(process::binary().unwrap()).args(words).arg("--help").output().unwrap();
+            if !ran.status.success() {
+                wrong.push(format!("{}: `{line}`: {}", page.display(), String::from_utf8_lossy(&ran.stderr)));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
 /// Nothing that looks like a command hides in a block that nobody runs.
 #[test]
 fn commands_stand_in_blocks_that_are_run() {
@@ -260,7 +368,25 @@ fn commands_stand_in_blocks_that_are_run() {
             }
         }
     }
-    assert_eq!(hidden, Vec::<String>::new(), "hint: mark blocks of commands `sh`, and what is printed `text`");
+    let written = documents();
+    let written = written.iter().filter(|page| !page.starts_with(PRINTED));
+    for (document, line) in written.flat_map(|page| texts(page).into_iter().map(move |line| (page, line))) {
+        let line = line.trim_start();
+        let looks =
+            line.starts_with("$ ") || ["switchboard ", "kubectl ", "helm "].iter().any(|it| line.starts_with(it));
+        if looks && !NEVER_RUN.iter().any(|(known, _)| line.starts_with(known)) {
+            hidden.push(format!("{}: {line}", document.display()));
+        }
+    }
+    assert_eq!(
+        hidden,
+        Vec::<String>::new(),
+        "hint: mark blocks of commands `sh` or `console`, and what is printed `text`"
+    );
+    for (known, why) in NEVER_RUN {
+        let stands = documents().iter().any(|page| texts(page).iter().any(|line| line.starts_with(known)));
+        assert!(stands, "`{known}…` is not run because {why}, but stands nowhere");
+    }
 }
 
 /// Links between the pages lead somewhere.

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "gitops/faults.rs"]
+mod faults;
 #[path = "gitops/flows.rs"]
 mod flows;
 #[path = "gitops/git.rs"]

@@ -4,16 +4,17 @@
 
 use serde_json::{Value, json};
 
+use super::faults::{cluster_away, database_away, deleted};
 use super::kubelet::BROKEN;
 use super::roles::Roles;
 use super::stage::{INSTANCES, Stage};
 use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
 
-const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
-const DEPLOYMENT: &str = "GitOpsDeployment";
-const CREDENTIAL: &str = "GitOpsDeploymentRepositoryCredential";
+pub const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
+pub const DEPLOYMENT: &str = "GitOpsDeployment";
+pub const CREDENTIAL: &str = "GitOpsDeploymentRepositoryCredential";
 const ENVIRONMENT: &str = "GitOpsDeploymentManagedEnvironment";
-const SYNC_RUN: &str = "GitOpsDeploymentSyncRun";
+pub const SYNC_RUN: &str = "GitOpsDeploymentSyncRun";
 const ARGO: &str = "argoproj.io/v1alpha1";
 
 fn manifests(colour: &str, image: &str) -> [(&'static str, String); 2] {
@@ -25,7 +26,7 @@ fn manifests(colour: &str, image: &str) -> [(&'static str, String); 2] {
     [("deploy/settings.yaml", settings), ("deploy/web.yaml", web)]
 }
 
-async fn commit(stage: &Stage, repository: &str, colour: &str, image: &str) -> String {
+pub async fn commit(stage: &Stage, repository: &str, colour: &str, image: &str) -> String {
     let files = manifests(colour, image);
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let revision = stage.git.commit(repository, &files);
@@ -33,7 +34,7 @@ async fn commit(stage: &Stage, repository: &str, colour: &str, image: &str) -> S
     revision
 }
 
-fn deployment(namespace: &str, name: &str, url: &str, kind: &str, destination: Value) -> Value {
+pub fn deployment(namespace: &str, name: &str, url: &str, kind: &str, destination: Value) -> Value {
     json!({
         "apiVersion": GITOPS, "kind": DEPLOYMENT, "metadata": { "name": name, "namespace": namespace },
         "spec": {
@@ -44,7 +45,7 @@ fn deployment(namespace: &str, name: &str, url: &str, kind: &str, destination: V
     })
 }
 
-fn stands(sync: &'static str, health: &'static str) -> impl Fn(Option<&Value>) -> bool {
+pub fn stands(sync: &'static str, health: &'static str) -> impl Fn(Option<&Value>) -> bool {
     move |object| {
         object.is_some_and(|object| {
             object["status"]["sync"]["status"] == sync && object["status"]["health"]["status"] == health
@@ -52,7 +53,7 @@ fn stands(sync: &'static str, health: &'static str) -> impl Fn(Option<&Value>) -
     }
 }
 
-fn colour(wanted: &'static str) -> impl Fn(Option<&Value>) -> bool {
+pub fn colour(wanted: &'static str) -> impl Fn(Option<&Value>) -> bool {
     move |object| object.is_some_and(|object| object["data"]["colour"] == wanted)
 }
 
@@ -63,7 +64,7 @@ fn condition(kind: &'static str, reason: &'static str) -> impl Fn(Option<&Value>
     }
 }
 
-fn gone(object: Option<&Value>) -> bool {
+pub fn gone(object: Option<&Value>) -> bool {
     object.is_none()
 }
 
@@ -353,51 +354,4 @@ async fn moved(stage: &Stage, roles: &mut Roles) {
     assert!(listed.as_array().unwrap().iter().all(|one| one["moving"] == 0), "{user}: {listed:#}");
     commit(stage, "shop", "violet", "web").await;
     stage.until(("v1", "ConfigMap", "shop", "settings"), "violet", colour("violet")).await;
-}
-
-/// PostgreSQL is restarted while something is asked for.
-async fn database_away(stage: &mut Stage) {
-    stage.postgres.stop("QUIT");
-    stage.namespace("late").await;
-    commit(stage, "late", "pink", "web").await;
-    commit(stage, "shop", "mauve", "web").await;
-    let url = format!("{}/late", stage.git.https);
-    stage.create(deployment("late", "web", &url, "automated", json!({}))).await;
-    stage.until(("v1", "ConfigMap", "shop", "settings"), "mauve", colour("mauve")).await;
-    stage.postgres.up().unwrap();
-    stage.until(("v1", "ConfigMap", "late", "settings"), "pink", colour("pink")).await;
-    stage.until((GITOPS, DEPLOYMENT, "late", "web"), "synced", stands("Synced", "Healthy")).await;
-    stage.until((GITOPS, DEPLOYMENT, "shop", "web"), "synced", stands("Synced", "Healthy")).await;
-}
-
-/// The API server crashes while something is asked for.
-async fn cluster_away(stage: &Stage) {
-    stage.namespace("later").await;
-    commit(stage, "later", "navy", "web").await;
-    let url = format!("{}/later", stage.git.https);
-    stage.create(deployment("later", "web", &url, "automated", json!({}))).await;
-    stage.real.restart("kube-apiserver").unwrap();
-    stage.until(("v1", "ConfigMap", "later", "settings"), "navy", colour("navy")).await;
-    stage.until((GITOPS, DEPLOYMENT, "later", "web"), "synced", stands("Synced", "Healthy")).await;
-}
-
-/// What was deployed goes with its deployment, and nothing is left of it.
-async fn deleted(stage: &Stage, roles: &mut Roles) {
-    let all = ["shop", "slow", "closed", "keyed", "late", "later"];
-    for namespace in all {
-        stage.delete(GITOPS, DEPLOYMENT, namespace, "web").await;
-    }
-    stage.until(("v1", "ConfigMap", all[0], "settings"), "going", |object| object.is_none()).await;
-    roles.bounce(stage);
-    for namespace in all {
-        stage.until(("v1", "ConfigMap", namespace, "settings"), "gone", gone).await;
-        stage.until((GITOPS, DEPLOYMENT, namespace, "web"), "gone", gone).await;
-    }
-    for name in ["now", "again"] {
-        stage.delete(GITOPS, SYNC_RUN, "slow", name).await;
-    }
-    for (namespace, name) in [("closed", "login"), ("keyed", "key")] {
-        stage.delete(GITOPS, CREDENTIAL, namespace, name).await;
-    }
-    stage.emptied().await;
 }

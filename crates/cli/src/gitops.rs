@@ -8,6 +8,7 @@ mod credential;
 mod database;
 mod delete;
 pub mod engine;
+mod engines;
 mod env;
 mod fleet;
 mod get;
@@ -86,7 +87,7 @@ impl Gitops {
             Command::Create(create) => create.run().await,
             Command::Sync(sync) => sync.run().await,
             Command::Wait(wait) => wait.run().await,
-            Command::Delete(delete) => delete.run().await,
+            Command::Delete(delete) => delete.run(get::What::Applications).await,
             Command::Env(env) => env.run().await,
             Command::Repo(repo) => repo.run().await,
             Command::Crds => {

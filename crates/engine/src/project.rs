@@ -5,27 +5,32 @@ use serde_json::Value;
 use crate::destination::Cluster;
 use crate::field::{list, text};
 use crate::glob;
+use crate::kinds::GROUP;
 
 /// A project, read.
 #[derive(Clone, Debug)]
 pub struct Project {
     name: String,
     spec: Value,
+    /// The namespace of its Argo CD.
+    home: String,
 }
 
 impl Project {
     /// Of an AppProject.
     pub fn of(object: &Value) -> Self {
-        Self { name: text(object, "/metadata/name").to_string(), spec: object["spec"].clone() }
+        let (name, home) = (text(object, "/metadata/name"), text(object, "/metadata/namespace"));
+        Self { name: name.to_string(), spec: object["spec"].clone(), home: home.to_string() }
     }
 
-    /// What Argo CD installs under the name `default`: everything is allowed. It stands in while there is no such object.
-    pub fn default_project() -> Self {
+    /// What Argo CD installs under the name `default`: everything is allowed. It stands in while there is no such object in the
+    /// namespace of an Argo CD.
+    pub fn default_project(home: &str) -> Self {
         let any = serde_json::json!({
             "sourceRepos": ["*"], "destinations": [{"server": "*", "namespace": "*"}],
             "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
         });
-        Self { name: "default".to_string(), spec: any }
+        Self { name: "default".to_string(), spec: any, home: home.to_string() }
     }
 
     /// Its name.
@@ -86,7 +91,9 @@ impl Project {
     /// Why an object may not be deployed, in Argo CD's words; nothing when it may.
     pub fn refuses(&self, cluster: &Cluster, group: &str, kind: &str, namespace: &str, name: &str) -> Option<String> {
         let namespaced = !namespace.is_empty();
-        if !self.permits_kind(group, kind, name, namespaced) {
+        // Every namespace with Applications is an Argo CD of its own: one made elsewhere would obey no project but the one beside it.
+        let is_elsewhere = group == GROUP && cluster.secret.is_none() && namespace != self.home;
+        if is_elsewhere || !self.permits_kind(group, kind, name, namespaced) {
             return Some(format!("resource {group}:{kind} is not permitted in project {}", self.name));
         }
         if namespaced && !self.permits_destination(cluster, namespace) {
@@ -141,7 +148,7 @@ mod tests {
         assert!(!team.permits_source("https://git.example/team/secret.git"));
         assert!(!team.permits_source("https://git.example/other/app"));
         assert!(!project(json!({})).permits_source("https://git.example/team/app"));
-        assert!(Project::default_project().permits_source("ssh://any"));
+        assert!(Project::default_project("argocd").permits_source("ssh://any"));
     }
 
     #[test]
@@ -157,6 +164,23 @@ mod tests {
             {"server": "*", "namespace": "*"}, {"server": "*", "namespace": "!kube-system"},
         ]}));
         assert!(denied.permits_destination(&here, "shop") && !denied.permits_destination(&here, "kube-system"));
+    }
+
+    #[test]
+    fn an_argo_cd_is_made_by_nobody_who_deploys() {
+        let any = Project::default_project("argocd");
+        let here = Cluster::here();
+        assert_eq!(
+            any.refuses(&here, "argoproj.io", "Application", "argocd", "more"),
+            None,
+            "applications of applications"
+        );
+        for kind in ["Application", "AppProject"] {
+            let told = any.refuses(&here, "argoproj.io", kind, "shop", "mine");
+            assert_eq!(told, Some(format!("resource argoproj.io:{kind} is not permitted in project default")));
+        }
+        let away = Cluster { secret: Some(("argocd".into(), "far".into())), ..cluster("far", "https://far") };
+        assert_eq!(any.refuses(&away, "argoproj.io", "Application", "shop", "mine"), None, "nobody here serves it");
     }
 
     #[test]

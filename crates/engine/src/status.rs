@@ -92,12 +92,11 @@ pub fn compare(
     let mut healths = Vec::new();
     for key in keys {
         let target = targets.wanted.get(key);
-        let there = live.get(key).and_then(|(_, object)| object.as_ref());
+        // As Argo CD: what may not be deployed to is not looked at. Whether somebody guessed it right would tell what it is.
+        let refused = project.refuses(cluster, &key.group, &key.kind, &key.namespace, &key.name).is_some();
+        let there = live.get(key).and_then(|(_, object)| object.as_ref()).filter(|_| !refused);
         let owner = there.and_then(|there| tracked_by(there, key));
         if target.is_none() && owner != Some(application) {
-            continue;
-        }
-        if project.refuses(cluster, &key.group, &key.kind, &key.namespace, &key.name).is_some() && target.is_none() {
             continue;
         }
         if let Some(other) = owner.filter(|owner| *owner != application) {

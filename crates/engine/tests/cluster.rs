@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "cluster/isolation.rs"]
+mod isolation;
 #[path = "cluster/stage.rs"]
 mod stage;
 

@@ -5,14 +5,14 @@ use serde_json::json;
 use switchboard_gitops::kinds::deployment::{FINALIZER, KIND};
 use switchboard_gitops::kinds::{API_VERSION, Deployment};
 
-use super::tenant::{APPLICATIONS, Tenant};
-use super::wait::{Aim, Patience};
-use super::written::{Written, printed};
+use super::tenant::APPLICATIONS;
+use super::wait::Aim;
+use super::written::{Writing, Written};
 use crate::failure::Failure;
-use crate::form::Form;
 
 /// Creates an application: a GitOpsDeployment.
 #[derive(Args)]
+#[command(mut_arg("wait", |arg| arg.help("Wait until it is deployed and healthy")))]
 pub struct Create {
     /// Its name
     name: String,
@@ -40,16 +40,8 @@ pub struct Create {
     /// Let a deletion wait until all that was deployed is gone
     #[arg(long)]
     wait_for_removal: bool,
-    /// Wait until it is deployed and healthy
-    #[arg(long)]
-    wait: bool,
     #[command(flatten)]
-    patience: Patience,
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
-    #[command(flatten)]
-    tenant: Tenant,
+    writing: Writing,
 }
 
 /// It cannot be done as it is asked for.
@@ -76,7 +68,7 @@ impl Create {
             wanted.spec.sync_policy.get_or_insert_default().sync_options.push("CreateNamespace=true".to_string());
         }
         wanted.judge().map_err(|why| Refused { name: self.name.clone(), why })?;
-        let side = self.tenant.side().await?;
+        let side = self.writing.side().await?;
         let mut object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -86,11 +78,7 @@ impl Create {
         if self.wait_for_removal {
             object["metadata"]["finalizers"] = json!([FINALIZER]);
         }
-        let made = side.create(&APPLICATIONS, &object).await?;
-        printed(&Written { told: APPLICATIONS.told, act: "created", object: made }, self.output)?;
-        if self.wait {
-            return self.patience.wait(&side, &self.name, Aim::Ready).await;
-        }
-        Ok(std::process::ExitCode::SUCCESS)
+        let object = side.create(&APPLICATIONS, &object).await?;
+        self.writing.tell(&side, &Written { kind: APPLICATIONS, act: "created", object }, Aim::Ready).await
     }
 }

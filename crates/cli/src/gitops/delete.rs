@@ -1,57 +1,30 @@
-//! `switchboard gitops delete`: an application and what it deployed.
+//! `switchboard gitops delete`, `env delete`, `repo delete`: one of a kind, and what follows from it.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::get::What;
-use super::tenant::{APPLICATIONS, Tenant};
-use super::wait::{Aim, Patience};
+use super::wait::Aim;
+use super::written::{Writing, Written};
 use crate::failure::Failure;
-use crate::form;
 
 /// Deletes one of a kind.
 #[derive(Args)]
-pub struct Remove {
-    /// Its name
-    name: String,
-    #[command(flatten)]
-    tenant: Tenant,
-}
-
-impl Remove {
-    /// Deletes it.
-    pub async fn run(self, what: What) -> Result<ExitCode, Failure> {
-        let (side, kind) = (self.tenant.side().await?, what.kind());
-        side.delete(&kind, &self.name).await?;
-        form::write(&format!("{} {} deleted\n", kind.told, self.name))?;
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Deletes an application and what it deployed.
-#[derive(Args)]
+#[command(mut_arg("wait", |arg| arg.help("Wait until it is gone")))]
 pub struct Delete {
     /// Its name
     name: String,
-    /// Wait until the application is gone
-    #[arg(long)]
-    wait: bool,
     #[command(flatten)]
-    patience: Patience,
-    #[command(flatten)]
-    tenant: Tenant,
+    writing: Writing,
 }
 
 impl Delete {
-    /// Deletes it.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
-        let (side, kind) = (self.tenant.side().await?, APPLICATIONS);
+    /// Deletes it, and tells what it was.
+    pub async fn run(self, what: What) -> Result<ExitCode, Failure> {
+        let (side, kind) = (self.writing.side().await?, what.kind());
+        let object = side.get(&kind, &self.name).await?;
         side.delete(&kind, &self.name).await?;
-        form::write(&format!("{} {} deleted\n", kind.told, self.name))?;
-        if self.wait {
-            return self.patience.wait(&side, &self.name, Aim::Deleted).await;
-        }
-        Ok(ExitCode::SUCCESS)
+        self.writing.tell(&side, &Written { kind, act: "deleted", object }, Aim::Deleted).await
     }
 }

@@ -9,13 +9,12 @@ use switchboard_gitops::kinds::environment::{EnvironmentSpec, KIND, SECRET_KEY, 
 use switchboard_gitops::kinds::{API_VERSION, ManagedEnvironment};
 
 use super::credential::{self, secret_of};
-use super::delete::Remove;
+use super::delete::Delete;
 use super::get::{Look, What};
-use super::tenant::{ENVIRONMENTS, SECRETS, Side, Tenant};
-use super::wait::{Aim, Patience};
-use super::written::{Written, printed};
+use super::tenant::{ENVIRONMENTS, SECRETS, Side};
+use super::wait::Aim;
+use super::written::{Writing, Written};
 use crate::failure::Failure;
-use crate::form::Form;
 
 /// Clusters to deploy to: GitOpsDeploymentManagedEnvironments.
 #[derive(Args)]
@@ -31,10 +30,11 @@ enum Command {
     /// Shows them and how they stand.
     Get(Look),
     /// Deletes one, and the Secret made for it.
-    Delete(Remove),
+    Delete(Delete),
 }
 
 #[derive(Args)]
+#[command(mut_arg("wait", |arg| arg.help("Wait until it is connected")))]
 struct Create {
     /// Its name
     name: String,
@@ -59,16 +59,8 @@ struct Create {
     /// With --only: kinds without a namespace may be deployed, too
     #[arg(long, requires = "namespaces")]
     cluster_resources: bool,
-    /// Wait until it is connected
-    #[arg(long)]
-    wait: bool,
     #[command(flatten)]
-    patience: Patience,
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
-    #[command(flatten)]
-    tenant: Tenant,
+    writing: Writing,
 }
 
 /// It cannot be done as it is asked for.
@@ -85,7 +77,7 @@ impl Env {
         match self.command {
             Command::Create(create) => create.run().await,
             Command::Get(look) => look.run(What::Environments).await.map(|()| ExitCode::SUCCESS),
-            Command::Delete(remove) => remove.run(What::Environments).await,
+            Command::Delete(delete) => delete.run(What::Environments).await,
         }
     }
 }
@@ -104,7 +96,7 @@ impl Create {
         let wanted = ManagedEnvironment { spec, ..ManagedEnvironment::default() };
         let query = if self.url.contains(['?', '&']) { Err(URL_WITH_QUERY) } else { Ok(()) };
         wanted.admit().and(query).map_err(|why| Refused { name: self.name.clone(), why })?;
-        let side = self.tenant.side().await?;
+        let side = self.writing.side().await?;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -118,11 +110,7 @@ impl Create {
                 secret_of(&made, &wanted.spec.credentials_secret, SECRET_TYPE, &[(SECRET_KEY, config.as_str())]);
             undone(&side, &self.name, side.create(&SECRETS, &secret).await).await?;
         }
-        printed(&Written { told: ENVIRONMENTS.told, act: "created", object: made }, self.output)?;
-        if self.wait {
-            return self.patience.wait(&side, &self.name, Aim::Environment).await;
-        }
-        Ok(ExitCode::SUCCESS)
+        self.writing.tell(&side, &Written { kind: ENVIRONMENTS, act: "created", object: made }, Aim::Environment).await
     }
 }
 

@@ -4,20 +4,22 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::fmt;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use serde_json::{Value, json};
+use clap::{Args, Subcommand};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use switchboard_gitops::fleet::setup::{Limits, Reach};
 use switchboard_ledger::ids::{InstanceState, MoveStep};
 use switchboard_service::Store;
 use switchboard_service::fleet::{Entry, Fleet, Wanted};
 
-use super::database::Database;
+use self::table::Instances;
+use super::engines::Engines;
+use crate::again::Watch;
 use crate::failure::Failure;
+use crate::form;
 use crate::talk::say;
 
 /// Argo CD instances, and which of them serves whom.
@@ -43,31 +45,6 @@ enum Command {
     Move(Move),
 }
 
-/// Which database, and which cluster hosts the instances.
-#[derive(Args)]
-struct Where {
-    #[command(flatten)]
-    database: Database,
-
-    /// The cluster of the instances [default: as kubectl does]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The context in it
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
-
-    /// How it is told
-    #[arg(short, long, value_enum, default_value_t = Output::Table)]
-    output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    Table,
-    Json,
-}
-
 #[derive(Args)]
 struct Add {
     /// The namespace of the Argo CD
@@ -75,7 +52,7 @@ struct Add {
     instance: String,
 
     #[command(flatten)]
-    place: Where,
+    engines: Engines,
 
     /// Create the namespace if it is not there
     #[arg(long)]
@@ -101,13 +78,15 @@ struct Named {
     instance: String,
 
     #[command(flatten)]
-    place: Where,
+    engines: Engines,
 }
 
 #[derive(Args)]
 struct List {
     #[command(flatten)]
-    place: Where,
+    watch: Watch,
+    #[command(flatten)]
+    engines: Engines,
 }
 
 #[derive(Args)]
@@ -128,7 +107,7 @@ struct Move {
     no_wait: bool,
 
     #[command(flatten)]
-    place: Where,
+    engines: Engines,
 }
 
 /// A move ended where it began.
@@ -152,41 +131,46 @@ impl FleetCommand {
     }
 }
 
-impl Where {
-    async fn fleet(&self) -> Result<Fleet, Failure> {
-        let (ledger, _) = self.database.open(false).await?;
-        ledger.check_schema().await?;
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &self.kubeconfig {
-            Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
-            None if self.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await?,
-        };
-        let store = Store::new(ledger, tokio::runtime::Handle::current());
-        Ok(Fleet::new(store, kube::Client::try_from(config)?, super::isolated()))
-    }
+/// An instance that is in the fleet no longer.
+struct Removed(Entry);
 
-    fn tell(&self, entries: &[Entry]) -> Result<(), Failure> {
-        let told = match self.output {
-            Output::Table => table::fleet(entries),
-            Output::Json => format!("{:#}\n", json!(entries.iter().map(Value::from).collect::<Vec<_>>())),
-        };
-        Ok(std::io::stdout().lock().write_all(told.as_bytes())?)
+impl fmt::Display for Removed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "instance {} removed", self.0.candidate.instance.namespace)
+    }
+}
+
+impl Serialize for Removed {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Value::from(&self.0).serialize(to)
+    }
+}
+
+impl Engines {
+    async fn fleet(&self) -> Result<Fleet, Failure> {
+        let ledger = self.ledger().await?;
+        ledger.check_schema().await?;
+        let store = Store::new(ledger, tokio::runtime::Handle::current());
+        Ok(Fleet::new(store, self.client().await?, super::isolated()))
     }
 
     /// One instance as it is now.
     async fn show(&self, fleet: &Fleet, namespace: &str) -> Result<ExitCode, Failure> {
-        let entries = fleet.list().await?;
-        let one: Vec<Entry> =
-            entries.into_iter().filter(|entry| entry.candidate.instance.namespace == namespace).collect();
-        self.tell(&one)?;
+        if let Some(entry) = entry(fleet, namespace).await? {
+            form::print(&Instances::one(&entry), self.output)?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
+async fn entry(fleet: &Fleet, namespace: &str) -> Result<Option<Entry>, Failure> {
+    let entries = fleet.list().await?;
+    Ok(entries.into_iter().find(|entry| entry.candidate.instance.namespace == namespace))
+}
+
 impl Add {
     async fn run(self) -> Result<ExitCode, Failure> {
-        let fleet = self.place.fleet().await?;
+        let fleet = self.engines.fleet().await?;
         let wanted = Wanted {
             namespace: &self.instance,
             limits: Limits { max_applications: self.max_applications, max_environments: self.max_units },
@@ -194,39 +178,49 @@ impl Add {
             create: self.create_namespace,
         };
         fleet.add(&wanted).await?;
-        self.place.show(&fleet, &self.instance).await
+        self.engines.show(&fleet, &self.instance).await
     }
 }
 
 impl Named {
     async fn remove(self) -> Result<ExitCode, Failure> {
-        let fleet = self.place.fleet().await?;
-        let gone = fleet.remove(&self.instance).await?;
-        say(format!(
-            "the Argo CD instance in `{}` is no longer in the fleet; its namespace is as it was",
-            gone.namespace
-        ));
+        let fleet = self.engines.fleet().await?;
+        let known = entry(&fleet, &self.instance).await?;
+        fleet.remove(&self.instance).await?;
+        if let Some(entry) = known {
+            form::print(&Removed(entry), self.engines.output)?;
+        }
+        say("its namespace is as it was");
         Ok(ExitCode::SUCCESS)
     }
 
     async fn mark(self, state: InstanceState) -> Result<ExitCode, Failure> {
-        let fleet = self.place.fleet().await?;
+        let fleet = self.engines.fleet().await?;
         fleet.set_state(&self.instance, state).await?;
-        self.place.show(&fleet, &self.instance).await
+        self.engines.show(&fleet, &self.instance).await
     }
 }
 
 impl List {
     async fn run(self) -> Result<ExitCode, Failure> {
-        let fleet = self.place.fleet().await?;
-        self.place.tell(&fleet.list().await?)?;
+        let fleet = self.engines.fleet().await?;
+        self.watch.show(|| self.report(&fleet)).await?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    async fn report(&self, fleet: &Fleet) -> Result<String, Failure> {
+        let entries = fleet.list().await?;
+        if entries.is_empty() && self.engines.output.is_for_people() {
+            say("no instances\nhint: `switchboard gitops fleet add NAMESPACE` adds one");
+            return Ok(String::new());
+        }
+        self.engines.output.text(&Instances::all(&entries))
     }
 }
 
 impl Move {
     async fn run(self) -> Result<ExitCode, Failure> {
-        let fleet = self.place.fleet().await?;
+        let fleet = self.engines.fleet().await?;
         let target = fleet.instance(&self.to).await?;
         let (unit, _) = fleet.unit(&self.tenant, self.environment.as_deref()).await?;
         let mut row = fleet.begin(&unit, &target).await?;
@@ -237,21 +231,8 @@ impl Move {
         if row.step == MoveStep::Returned {
             return Err(Returned(row.human_readable_state.unwrap_or_else(|| "it was called back".into())).into());
         }
-        let told = match self.place.output {
-            Output::Table => table::one_move(&row, &self.tenant, self.environment.as_deref(), &self.to),
-            Output::Json => format!(
-                "{:#}\n",
-                json!({
-                    "id": row.id.as_str(),
-                    "tenant": self.tenant,
-                    "environment": self.environment,
-                    "to": self.to,
-                    "step": row.step.as_str(),
-                    "message": row.human_readable_state,
-                })
-            ),
-        };
-        std::io::stdout().lock().write_all(told.as_bytes())?;
+        let told = table::one_move(&row, &self.tenant, self.environment.as_deref(), &self.to);
+        form::print(&told, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -20,6 +20,7 @@ use switchboard_service::fleet::{Engine, Fleet};
 use switchboard_service::{Agent, Backend, Store, backend, limits, metrics, setup};
 use tokio::task::JoinHandle;
 
+use super::credential::{self, CredentialError};
 use super::database::{self, Database};
 use super::network::Outside;
 use crate::failure::{self, Failure};
@@ -43,15 +44,6 @@ pub struct Service {
     hook_secret: Option<Secret>,
 }
 
-/// The secret of events cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("could not read the secret of webhook events from `{}`", path.display())]
-struct Unread {
-    path: std::path::PathBuf,
-    #[source]
-    source: std::io::Error,
-}
-
 impl Service {
     /// By what a configuration says. On the embedded cluster the kinds are made, and a first Argo CD is made known.
     pub async fn new(
@@ -60,6 +52,8 @@ impl Service {
         clusters: &Clusters,
         dir: &Path,
     ) -> Result<Service, Failure> {
+        // First of all: nothing is made for a service that will not start.
+        let hook_secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose()?;
         let client = |place| {
             let name = config.topology.cluster(place);
             clusters.clients.get(name).ok_or_else(|| format!("no cluster is called {name}"))
@@ -78,8 +72,8 @@ impl Service {
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
         if !setup::first_instance(&store, engine, &section.namespace, now).await? {
             say(format_args!(
-                "gitops: no Argo CD is known, and there is no namespace `{}`\nhint: make that namespace, with an Argo CD or the operator `engine` at work in it, or name another as `gitops.namespace`",
-                section.namespace
+                "gitops: no Argo CD is known, and there is no namespace `{}`\nhint: make that namespace, with an Argo CD or the operator `engine` at work in it, or name another with {}",
+                section.namespace, section.namespace_setting
             ));
         }
         let settings = backend::Settings {
@@ -95,7 +89,6 @@ impl Service {
         // Whoever looks after Argo CD's objects carries units between instances, too.
         let fleet = agent.is_some().then(|| Fleet::new(store, engine.clone(), section.isolation));
         let (tenants, engine) = (tenants.clone(), engine.clone());
-        let hook_secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose()?;
         Ok(Service { backend, agent, fleet, ledger, tenants, engine, names, hook_secret })
     }
 
@@ -158,9 +151,14 @@ impl Service {
 }
 
 /// A secret in a file: its first line.
-fn hook_secret(path: &Path) -> Result<Secret, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|source| Unread { path: path.to_path_buf(), source })?;
-    Ok(Secret::from(text.lines().next().unwrap_or_default()))
+fn hook_secret(path: &Path) -> Result<Secret, CredentialError> {
+    const WHAT: &str = "the secret of webhook events";
+    let text = credential::read(WHAT, path)?;
+    // Whoever signs with nothing would be believed.
+    match text.lines().next().filter(|line| !line.trim().is_empty()) {
+        Some(line) => Ok(Secret::from(line)),
+        None => Err(CredentialError::Empty { what: WHAT, path: path.to_path_buf() }),
+    }
 }
 
 /// How soon is listened again to a database that was not there.

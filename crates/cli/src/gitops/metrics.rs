@@ -1,26 +1,27 @@
 //! `switchboard gitops metrics`: what Prometheus reads of the GitOps Service, printed once.
 
-use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use switchboard_service::fleet::Engine;
 use switchboard_service::metrics;
 
 use super::database::Database;
 use crate::failure::Failure;
+use crate::form;
+use crate::reach::Reach;
 
 /// Prints what both roles serve at /metrics: counts of deployments, Operations, instances and moves.
 #[derive(Args)]
+#[command(mut_arg("kubeconfig", |arg| {
+    arg.help("The cluster of the Argo CD instances; without it and --context what is counted there is left out")
+}))]
 pub struct Metrics {
     #[command(flatten)]
     database: Database,
 
-    /// The cluster of the Argo CD instances; without it what is counted there is left out
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 impl Metrics {
@@ -28,16 +29,10 @@ impl Metrics {
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let (ledger, _) = self.database.open(true).await?;
         ledger.check_schema().await?;
-        let engine = match &self.kubeconfig {
-            Some(file) => {
-                let read = Kubeconfig::read_from(file)?;
-                let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
-                Some(Engine::new(kube::Client::try_from(config)?))
-            }
-            None => None,
-        };
+        let named = self.reach.kubeconfig.is_some() || self.reach.context.is_some();
+        let engine = if named { Some(Engine::new(self.reach.client().await?)) } else { None };
         let page = metrics::text(&metrics::count(&ledger, engine.as_ref()).await?);
-        std::io::stdout().lock().write_all(page.as_bytes())?;
+        form::write(&page)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -9,12 +9,12 @@ use switchboard_gitops::kinds::credential::{CredentialSpec, KIND, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, RepositoryCredential};
 
 use super::credential::{self, secret_of};
-use super::delete::Remove;
+use super::delete::Delete;
 use super::get::{Look, What};
-use super::tenant::{REPOSITORIES, SECRETS, Tenant};
-use super::written::{Written, printed};
+use super::tenant::{REPOSITORIES, SECRETS};
+use super::wait::Aim;
+use super::written::{Writing, Written};
 use crate::failure::Failure;
-use crate::form::Form;
 
 /// Credentials of git repositories: GitOpsDeploymentRepositoryCredentials.
 #[derive(Args)]
@@ -30,10 +30,11 @@ enum Command {
     /// Shows them and how they stand.
     Get(Look),
     /// Deletes one, and the Secret made for it.
-    Delete(Remove),
+    Delete(Delete),
 }
 
 #[derive(Args)]
+#[command(mut_arg("wait", |arg| arg.help("Wait until the repository takes it")))]
 struct Create {
     /// Its name
     name: String,
@@ -52,11 +53,8 @@ struct Create {
     /// A Secret of the namespace that holds either
     #[arg(long, value_name = "NAME", group = "proof")]
     secret: Option<String>,
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
     #[command(flatten)]
-    tenant: Tenant,
+    writing: Writing,
 }
 
 /// It cannot be done as it is asked for.
@@ -74,7 +72,7 @@ impl Repo {
         match self.command {
             Command::Create(create) => create.run().await,
             Command::Get(look) => look.run(What::Repositories).await.map(|()| ExitCode::SUCCESS),
-            Command::Delete(remove) => remove.run(What::Repositories).await,
+            Command::Delete(delete) => delete.run(What::Repositories).await,
         }
     }
 }
@@ -117,7 +115,7 @@ impl Create {
                 .into());
             }
         };
-        let side = self.tenant.side().await?;
+        let side = self.writing.side().await?;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -133,7 +131,6 @@ impl Create {
                 return Err(error.into());
             }
         }
-        printed(&Written { told: REPOSITORIES.told, act: "created", object: made }, self.output)?;
-        Ok(ExitCode::SUCCESS)
+        self.writing.tell(&side, &Written { kind: REPOSITORIES, act: "created", object: made }, Aim::Repository).await
     }
 }

@@ -1,64 +1,68 @@
 //! `switchboard gitops restore`: the rows of a backup in place of those there are.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use serde_json::json;
+use serde::Serialize;
 use switchboard_service::backup;
 use switchboard_service::fleet::Engine;
 
-use super::database::Database;
+use super::engines::Engines;
 use crate::failure::Failure;
+use crate::form;
 
 /// Puts the rows of a backup in place of those there are. Stop backends and agents first.
 #[derive(Args)]
+#[command(mut_arg("kubeconfig", |arg| arg.help("The cluster of the Argo CD instances, where is looked what has moved since [default: as kubectl does]")))]
 pub struct Restore {
     /// The backup
     file: PathBuf,
 
     #[command(flatten)]
-    database: Database,
-
-    /// The cluster of the Argo CD instances, where is looked what has moved since [default: as kubectl does]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The context in it
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    engines: Engines,
 }
 
 /// A backup cannot be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("could not open `{}`", path.display())]
+#[error("could not open `{}`\nhint: give the path of a file that `switchboard gitops backup` wrote", path.display())]
 struct Unopened {
     path: PathBuf,
     #[source]
     source: std::io::Error,
 }
 
+/// What was put back.
+#[derive(Serialize)]
+struct Restored {
+    rows: usize,
+    instances: usize,
+    moved: usize,
+}
+
+impl fmt::Display for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "rows       {}", self.rows)?;
+        writeln!(f, "instances  {} newer than the backup, known again", self.instances)?;
+        writeln!(f, "moved      {} Applications were elsewhere, and are there", self.moved)
+    }
+}
+
 impl Restore {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let file = File::open(&self.file).map_err(|source| Unopened { path: self.file.clone(), source })?;
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &self.kubeconfig {
-            Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
-            None if self.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await?,
-        };
-        let engine = Engine::new(kube::Client::try_from(config)?);
-        let (ledger, _) = self.database.open(false).await?;
+        let engine = Engine::new(self.engines.client().await?);
+        let ledger = self.engines.ledger().await?;
         // Into a new database as well.
         ledger.migrate().await?;
         let (rows, adopted) = backup::restore(&ledger, &engine, &mut BufReader::new(file)).await?;
         ledger.close().await;
-        let told = json!({ "rows": rows, "instances": adopted.instances, "moved": adopted.applications });
-        writeln!(std::io::stdout().lock(), "{told}")?;
+        let told = Restored { rows, instances: adopted.instances, moved: adopted.applications };
+        form::print(&told, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
     }
 }

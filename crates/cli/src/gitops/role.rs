@@ -103,6 +103,7 @@ impl Role {
                 credentials_key_file,
                 plaintext_credentials,
                 namespace: self.argocd_namespace,
+                namespace_setting: "--argocd-namespace",
                 isolation: !self.no_isolation,
                 shared_database: tenants.shared_database,
                 webhook_secret_file: tenants.webhook_secret_file,

@@ -7,33 +7,25 @@ use serde_json::json;
 use switchboard_gitops::kinds::API_VERSION;
 use switchboard_gitops::kinds::sync_run::KIND;
 
-use super::tenant::{APPLICATIONS, RUNS, Tenant};
-use super::wait::{Aim, Patience};
-use super::written::{Written, printed};
+use super::tenant::{APPLICATIONS, RUNS};
+use super::wait::Aim;
+use super::written::{Writing, Written};
 use crate::failure::Failure;
-use crate::form::Form;
 
 /// The most characters of an application's name that a run's name begins with: the cluster adds some.
 const MAX_PREFIX_CHARS: usize = 200;
 
 /// Deploys an application now: creates a GitOpsDeploymentSyncRun.
 #[derive(Args)]
+#[command(mut_arg("wait", |arg| arg.help("Wait until it is over")))]
 pub struct Sync {
     /// The application; it must have been created with --manual
     name: String,
     /// To which commit [default: what the application says]
     #[arg(long, value_name = "REVISION")]
     revision: Option<String>,
-    /// Wait until it is over
-    #[arg(long)]
-    wait: bool,
     #[command(flatten)]
-    patience: Patience,
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
-    #[command(flatten)]
-    tenant: Tenant,
+    writing: Writing,
 }
 
 /// It deploys itself.
@@ -46,7 +38,7 @@ struct Automated(String);
 impl Sync {
     /// Asks for it.
     pub async fn run(self) -> Result<ExitCode, Failure> {
-        let side = self.tenant.side().await?;
+        let side = self.writing.side().await?;
         let application = side.get(&APPLICATIONS, &self.name).await?;
         if !application["spec"]["type"].as_str().unwrap_or_default().eq_ignore_ascii_case("manual") {
             return Err(Automated(self.name).into());
@@ -61,12 +53,7 @@ impl Sync {
         if let Some(revision) = &self.revision {
             object["spec"]["revisionID"] = json!(revision);
         }
-        let made = side.create(&RUNS, &object).await?;
-        let name = made["metadata"]["name"].as_str().unwrap_or_default().to_string();
-        printed(&Written { told: RUNS.told, act: "created", object: made }, self.output)?;
-        if self.wait {
-            return self.patience.wait(&side, &name, Aim::Run).await;
-        }
-        Ok(ExitCode::SUCCESS)
+        let object = side.create(&RUNS, &object).await?;
+        self.writing.tell(&side, &Written { kind: RUNS, act: "created", object }, Aim::Run).await
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::state::{State, of_application, of_environment, of_run};
-use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, RUNS, Side, Tenant};
+use super::state::{State, of_application, of_environment, of_repository, of_run};
+use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, REPOSITORIES, RUNS, Side, Tenant};
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
 use crate::talk::say;
@@ -51,6 +51,8 @@ pub enum Aim {
     Run,
     /// The environment of this name is connected
     Environment,
+    /// The repository takes the credential of this name
+    Repository,
 }
 
 /// How long to wait.
@@ -87,7 +89,7 @@ impl Wait {
     /// Waits.
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let side = self.tenant.side().await?;
-        self.patience.wait(&side, &self.name, self.aim).await
+        self.patience.wait(&side, &self.aim.kind(), &self.name, self.aim).await
     }
 }
 
@@ -96,6 +98,7 @@ impl Aim {
         match self {
             Aim::Run => RUNS,
             Aim::Environment => ENVIRONMENTS,
+            Aim::Repository => REPOSITORIES,
             _ => APPLICATIONS,
         }
     }
@@ -108,6 +111,7 @@ impl Aim {
             Aim::Deleted => "deleted",
             Aim::Run => "done",
             Aim::Environment => "connected",
+            Aim::Repository => "taken",
         }
     }
 
@@ -123,7 +127,7 @@ impl Aim {
         };
         let is = |pointer: &str, wanted: &str| object.pointer(pointer).is_some_and(|value| value == wanted);
         match self {
-            Aim::Deleted => Way::Going(of_application(object).why),
+            Aim::Deleted => Way::Going("is being deleted".to_string()),
             Aim::Synced if is("/status/sync/status", "Synced") => Way::Arrived,
             Aim::Healthy if is("/status/health/status", "Healthy") => Way::Arrived,
             Aim::Ready | Aim::Synced | Aim::Healthy => match going(of_application(object)) {
@@ -132,6 +136,7 @@ impl Aim {
                 way => way,
             },
             Aim::Environment => going(of_environment(object)),
+            Aim::Repository => going(of_repository(object)),
             Aim::Run => match of_run(object) {
                 State { word: "Failing", why } => Way::Stuck(why),
                 state => going(state),
@@ -142,13 +147,13 @@ impl Aim {
 
 impl Patience {
     /// Waits, and says what it waits on.
-    pub async fn wait(self, side: &Side, name: &str, aim: Aim) -> Result<ExitCode, Failure> {
-        let (began, timeout, kind) = (Instant::now(), Duration::from_secs(self.timeout), aim.kind());
+    pub async fn wait(self, side: &Side, kind: &Kind, name: &str, aim: Aim) -> Result<ExitCode, Failure> {
+        let (began, timeout) = (Instant::now(), Duration::from_secs(self.timeout));
         let mut progress = ProgressLine::begin();
         let mut first = aim != Aim::Deleted;
         loop {
             // What was never there is a slip of the pen, not something that is gone.
-            let object = if first { Some(side.get(&kind, name).await?) } else { side.find(&kind, name).await? };
+            let object = if first { Some(side.get(kind, name).await?) } else { side.find(kind, name).await? };
             first = false;
             let why = match aim.way(object.as_ref()) {
                 Way::Arrived => {
@@ -179,6 +184,7 @@ impl Patience {
 fn hint(aim: Aim) -> &'static str {
     match aim {
         Aim::Environment => "correct the environment or its Secret; it is looked at again at once",
+        Aim::Repository => "correct the credential or its Secret; it is looked at again at once",
         Aim::Run => "correct what it names, then ask for another sync with `switchboard gitops sync`",
         _ => "correct the application or what it names; `switchboard gitops get -o yaml NAME` shows all that is known",
     }

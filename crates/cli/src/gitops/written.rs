@@ -1,27 +1,67 @@
-//! What is said of something that was written: a line for people, the object for programs.
+//! Verbs that write: what all of them take, and what is said of what was written: a line for people, the object for programs.
 
 use std::fmt;
+use std::process::ExitCode;
 
+use clap::Args;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::tenant::{Kind, Side, Tenant};
+use super::wait::{Aim, Patience};
 use crate::failure::Failure;
 use crate::form::{self, Form};
 
+/// What every verb that writes takes. Each says in its help what it is that is waited for.
+#[derive(Args)]
+pub struct Writing {
+    /// Wait until it is done
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    patience: Patience,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+    #[command(flatten)]
+    tenant: Tenant,
+}
+
 /// Something was written.
 pub struct Written {
-    /// As people call it.
-    pub told: &'static str,
+    /// Of which kind it is.
+    pub kind: Kind,
     /// What was done: `created`, `deleted`.
     pub act: &'static str,
     /// The object.
     pub object: Value,
 }
 
+impl Writing {
+    /// Where it is written.
+    pub async fn side(&self) -> Result<Side, Failure> {
+        self.tenant.side().await
+    }
+
+    /// Tells what was written, and waits for what comes of it when that is asked for.
+    pub async fn tell(&self, side: &Side, written: &Written, aim: Aim) -> Result<ExitCode, Failure> {
+        form::print(written, self.output)?;
+        if self.wait {
+            return self.patience.wait(side, &written.kind, written.name(), aim).await;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Written {
+    fn name(&self) -> &str {
+        self.object["metadata"]["name"].as_str().unwrap_or_default()
+    }
+}
+
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.object["metadata"]["name"].as_str().unwrap_or_default();
-        writeln!(f, "{} {name} {}", self.told, self.act)
+        writeln!(f, "{} {} {}", self.kind.told, self.name(), self.act)
     }
 }
 
@@ -29,9 +69,4 @@ impl Serialize for Written {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.object.serialize(to)
     }
-}
-
-/// Prints it.
-pub fn printed(written: &Written, output: Form) -> Result<(), Failure> {
-    form::print(written, output)
 }

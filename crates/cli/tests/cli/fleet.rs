@@ -1,14 +1,15 @@
 //! `switchboard gitops fleet`, `backup`, `restore` and `metrics`, on a cluster and a database of the test's own.
 
-use std::process::Output;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
 use crate::gitops_verbs::Ground;
 use crate::process::{said, switchboard};
 
-/// Runs a command about the database, and about the engine cluster if it has one.
-async fn run(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Output {
+/// A command about the database, and about the engine cluster if it has one.
+fn command(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Command {
     let mut command = switchboard(&["gitops"]);
     for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS"] {
         command.env_remove(variable);
@@ -17,6 +18,11 @@ async fn run(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Output 
     if with_cluster {
         command.arg("--kubeconfig").arg(ground.kubeconfig());
     }
+    command
+}
+
+async fn run(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Output {
+    let mut command = command(ground, arguments, with_cluster);
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
 
@@ -35,7 +41,7 @@ async fn instances_are_added_listed_cordoned_and_removed() {
     assert!(said(&missing).starts_with("error: could not find namespace `argocd`\n"), "{}", said(&missing));
     assert!(said(&missing).contains("--create-namespace"), "{}", said(&missing));
     let added = told(&ground, &["fleet", "add", "argocd", "--create-namespace"], true).await;
-    assert_eq!(added, "NAMESPACE  STATE   APPLICATIONS  UNITS   MOVING\nargocd     active  0/1000        0/1000  0\n");
+    assert_eq!(added, "Namespace  State   Applications  Units   Moving\nargocd     active  0/1000        0/1000  0\n");
     told(&ground, &["fleet", "add", "argocd-2", "--create-namespace", "--max-applications", "5"], true).await;
     told(&ground, &["fleet", "cordon", "argocd-2"], true).await;
     let listed: Value = serde_json::from_str(&told(&ground, &["fleet", "list", "-o", "json"], true).await).unwrap();
@@ -52,10 +58,41 @@ async fn instances_are_added_listed_cordoned_and_removed() {
     assert!(said(&nobody).starts_with("error: could not find what tenant `shop` deploys"), "{}", said(&nobody));
     let unknown = run(&ground, &["fleet", "cordon", "nowhere"], true).await;
     assert!(said(&unknown).contains("hint: `switchboard gitops fleet list` names them"), "{}", said(&unknown));
-    told(&ground, &["fleet", "remove", "argocd-2"], true).await;
+    assert_eq!(told(&ground, &["fleet", "remove", "argocd-2"], true).await, "instance argocd-2 removed\n");
     assert_eq!(told(&ground, &["fleet", "list"], true).await.lines().count(), 2);
     // Argo CD's configuration is there, and stays.
     assert!(ground.get("/api/v1/namespaces/argocd-2/configmaps/argocd-cm").await.is_some());
+}
+
+/// What the rest of the command line understands, every verb of the fleet does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_is_told_in_every_form_and_watched() {
+    let ground = Ground::bare().await;
+    told(&ground, &["migrate"], false).await;
+    let none = run(&ground, &["fleet", "list"], true).await;
+    assert!(none.stdout.is_empty() && said(&none).starts_with("no instances\nhint: "), "{}", said(&none));
+    assert_eq!(told(&ground, &["fleet", "list", "-o", "json"], true).await, "[]\n");
+    let added = told(&ground, &["fleet", "add", "argocd", "--create-namespace", "-o", "json"], true).await;
+    let added: Value = serde_json::from_str(&added).unwrap();
+    assert_eq!((&added["namespace"], &added["state"]), (&"argocd".into(), &"active".into()));
+    let id = added["id"].as_str().unwrap();
+    let wide = told(&ground, &["fleet", "list", "-o", "wide"], true).await;
+    assert!(wide.starts_with("Namespace  State   Applications  Units   Moving  Id\n") && wide.contains(id), "{wide}");
+    let yaml = told(&ground, &["fleet", "cordon", "argocd", "-o", "yaml"], true).await;
+    assert!(yaml.contains("\nstate: cordoned\n"), "{yaml}");
+    let odd = run(&ground, &["fleet", "list", "-o", "xml"], true).await;
+    assert_eq!(odd.status.code(), Some(64));
+
+    let mut watching = command(&ground, &["fleet", "list", "--watch", "--interval", "1"], true);
+    let mut watching = watching.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("cordoned")));
+    told(&ground, &["fleet", "uncordon", "argocd"], true).await;
+    assert!(lines.any(|line| line.starts_with("argocd     active")));
+    Command::new("kill").args(["-INT", &watching.id().to_string()]).status().unwrap();
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    let removed = told(&ground, &["fleet", "remove", "argocd", "-o", "json"], true).await;
+    assert_eq!(serde_json::from_str::<Value>(&removed).unwrap()["id"], id);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,10 +105,14 @@ async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
         std::os::unix::fs::PermissionsExt::mode(&ground.folder().join("rows.backup").metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600, "there may be credentials in it");
     told(&ground, &["fleet", "remove", "argocd"], true).await;
-    let restored: Value = serde_json::from_str(&told(&ground, &["restore", "rows.backup"], true).await).unwrap();
+    let restored: Value =
+        serde_json::from_str(&told(&ground, &["restore", "rows.backup", "-o", "json"], true).await).unwrap();
     assert_eq!((&restored["moved"], &restored["instances"]), (&0.into(), &0.into()));
     assert!(restored["rows"].as_u64().unwrap() >= 5, "{restored}");
     assert_eq!(told(&ground, &["fleet", "list"], true).await.lines().count(), 2);
+    let again = told(&ground, &["restore", "rows.backup"], true).await;
+    let rows = restored["rows"].as_u64().unwrap();
+    assert!(again.starts_with(&format!("rows       {rows}\ninstances  0 ")), "{again}");
     let page = told(&ground, &["metrics"], true).await;
     for line in [
         "total_number_of_operationDB_rows 0",

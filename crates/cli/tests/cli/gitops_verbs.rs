@@ -48,7 +48,7 @@ impl Ground {
         ground
     }
 
-    async fn lay() -> Ground {
+    pub async fn lay() -> Ground {
         let ground = Ground::bare().await;
         let crds = switchboard(&["gitops", "crds"]).output().unwrap();
         for document in yaml::read_all(&String::from_utf8(crds.stdout).unwrap()).unwrap() {
@@ -147,6 +147,10 @@ async fn an_application_is_created_shown_waited_for_and_deleted() {
     let list: Value = serde_json::from_str(&told(&ground.run(&["get", "-o", "json"]).await)).unwrap();
     assert_eq!(list["items"][0]["kind"], "GitOpsDeployment");
     assert!(told(&ground.run(&["get", "-o", "yaml"]).await).contains("kind: List\n"));
+    let deleted: Value =
+        serde_json::from_str(&told(&ground.run(&["delete", "web", "--wait", "-o", "json"]).await)).unwrap();
+    assert_eq!((&deleted["kind"], &deleted["metadata"]["name"]), (&json!("GitOpsDeployment"), &json!("web")));
+    told(&ground.run(&CREATE).await);
     assert_eq!(told(&ground.run(&["delete", "web", "--wait"]).await), "application web deleted\n");
     assert_eq!(said(&ground.run(&["get"]).await), "no applications in namespace `shop`\n");
 }
@@ -204,8 +208,26 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
         (&secret["data"]["username"], &secret["data"]["password"]),
         (&json!("Ym90"), &json!("Y2FuYXJ5LXBhc3N3b3Jk"))
     );
-    assert_eq!(told(&ground.run(&["repo", "delete", "web"]).await), "repository credential web deleted\n");
-    assert_eq!(told(&ground.run(&["env", "delete", "prod"]).await), "environment prod deleted\n");
+    let late = ground.run(&["wait", "web", "--for", "repository", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    let condition = |status: &str, message: &str| json!({ "conditions": [{ "type": "ErrorOccurred", "status": status, "message": message, "reason": "r", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
+    ground.status("gitopsdeploymentrepositorycredentials/web", condition("True", "no such user")).await;
+    let refused = ground.run(&["wait", "web", "--for", "repository"]).await;
+    assert!(
+        said(&refused).starts_with("error: repository credential `web` is not taken: no such user\nhint: "),
+        "{}",
+        said(&refused)
+    );
+    ground.status("gitopsdeploymentrepositorycredentials/web", condition("False", "")).await;
+    assert_eq!(
+        said(&ground.run(&["wait", "web", "--for", "repository"]).await),
+        "repository credential web is taken\n"
+    );
+    let gone = ground.run(&["repo", "delete", "web", "--wait"]).await;
+    assert_eq!(told(&gone), "repository credential web deleted\n");
+    assert_eq!(said(&gone), "repository credential web is deleted\n");
+    let gone = told(&ground.run(&["env", "delete", "prod", "-o", "yaml"]).await);
+    assert!(gone.contains("\nkind: GitOpsDeploymentManagedEnvironment\n"), "{gone}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,6 +10,7 @@ mod faults;
 mod fleet;
 mod gather;
 mod gitops;
+mod gitops_roles;
 mod gitops_verbs;
 mod guests;
 mod integrations;

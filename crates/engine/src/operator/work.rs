@@ -154,7 +154,7 @@ impl<'a> Work<'a> {
 
     fn project(&self, name: &str) -> Result<Option<Project>, Stop> {
         let found = self.view.get(&PROJECTS, &self.namespace, name)?.map(|object| Project::of(&object.value()));
-        Ok(found.or_else(|| (name == "default").then(Project::default_project)))
+        Ok(found.or_else(|| (name == "default").then(|| Project::default_project(&self.namespace))))
     }
 
     /// An Application that must not be deployed: nothing is compared, and an operation fails.

@@ -22,7 +22,7 @@ fn there(targets: &Targets) -> Live {
 }
 
 fn found(targets: &Targets, live: &Live) -> Found {
-    compare("shop", targets, live, &Project::default_project(), &Cluster::here(), false)
+    compare("shop", targets, live, &Project::default_project("argocd"), &Cluster::here(), false)
 }
 
 fn of(found: &Found) -> Vec<(String, &'static str, bool)> {
@@ -74,7 +74,8 @@ fn an_object_of_another_application_is_neither_pruned_nor_taken_silently() {
 #[test]
 fn a_target_that_is_not_known_makes_everything_unknown() {
     let live = there(&wanted(&[("a", "1")]));
-    let found = compare("shop", &Targets::default(), &live, &Project::default_project(), &Cluster::here(), true);
+    let found =
+        compare("shop", &Targets::default(), &live, &Project::default_project("argocd"), &Cluster::here(), true);
     assert_eq!((found.sync, of(&found)), (Sync::Unknown, vec![("a".into(), "Unknown", true)]));
 }
 

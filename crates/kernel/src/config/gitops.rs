@@ -24,6 +24,8 @@ pub struct GitopsConfig {
     pub plaintext_credentials: bool,
     /// The namespace of an Argo CD that is made known when there is none.
     pub namespace: String,
+    /// Where `namespace` was said, for hints: the setting here, or a flag of a command line that stands for it.
+    pub namespace_setting: &'static str,
     /// Whether each tenant has a project of its own.
     pub isolation: bool,
     /// Whether other backends keep their tenants in the same database.
@@ -41,6 +43,7 @@ impl Default for GitopsConfig {
             credentials_key_file: None,
             plaintext_credentials: false,
             namespace: GITOPS_NAMESPACE.to_string(),
+            namespace_setting: "`gitops.namespace`",
             isolation: true,
             shared_database: false,
             webhook_secret_file: None,

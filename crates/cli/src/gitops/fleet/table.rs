@@ -1,43 +1,84 @@
-//! For people.
+//! Instances and moves, as tables for people and as they are for programs.
 
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_service::fleet::Entry;
 
-/// Instances, one a line.
-pub fn fleet(entries: &[Entry]) -> String {
-    let mut rows = vec![["NAMESPACE", "STATE", "APPLICATIONS", "UNITS", "MOVING"].map(str::to_string)];
-    rows.extend(entries.iter().map(|entry| {
-        let one = &entry.candidate;
-        let of = |used: u64, max: Option<i64>| max.map_or(format!("{used}"), |max| format!("{used}/{max}"));
-        let member = one.member.as_ref();
-        [
-            one.instance.namespace.clone(),
-            member.map_or("unregistered", |member| member.state.as_str()).to_string(),
-            of(one.applications, member.map(|member| member.max_applications)),
-            of(one.environments, member.map(|member| member.max_environments)),
-            entry.moving.to_string(),
-        ]
-    }));
-    aligned(&rows)
-}
+use crate::gitops::report::{Report, column, text, wide};
 
-/// A move in a line.
-pub fn one_move(row: &Move, tenant: &str, environment: Option<&str>, to: &str) -> String {
-    aligned(&[
-        ["TENANT", "ENVIRONMENT", "TO", "STEP"].map(str::to_string),
-        [tenant.to_string(), environment.unwrap_or("-").to_string(), to.to_string(), row.step.as_str().to_string()],
-    ])
-}
+/// Instances, one a line; for programs a list of them, or the one that was asked for.
+pub struct Instances(Report);
 
-/// Columns as wide as their widest text, two blanks between them.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
+impl Instances {
+    /// All of them.
+    pub fn all(entries: &[Entry]) -> Self {
+        Self::of(entries.iter().map(Value::from).collect(), false)
     }
-    text
+
+    /// One of them.
+    pub fn one(entry: &Entry) -> Self {
+        Self::of(vec![Value::from(entry)], true)
+    }
+
+    fn of(objects: Vec<Value>, is_one: bool) -> Self {
+        let columns = vec![
+            column("Namespace", |one, _| text(one, "/namespace")),
+            column("State", |one, _| text(one, "/state")),
+            column("Applications", |one, _| used(one, "/applications", "/maxApplications")),
+            column("Units", |one, _| used(one, "/units", "/maxUnits")),
+            column("Moving", |one, _| number(one, "/moving").to_string()),
+            wide("Id", |one, _| text(one, "/id")),
+        ];
+        Self(Report { columns, objects, is_one, now: Timestamp::UNIX_EPOCH })
+    }
+}
+
+fn number(one: &Value, pointer: &str) -> i64 {
+    one.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// How much is used, and of how much, if that is known.
+fn used(one: &Value, used: &str, max: &str) -> String {
+    let of = one.pointer(max).and_then(Value::as_i64).map(|max| format!("/{max}"));
+    format!("{}{}", number(one, used), of.unwrap_or_default())
+}
+
+impl fmt::Display for Instances {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Serialize for Instances {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0.objects.first().filter(|_| self.0.is_one) {
+            Some(one) => one.serialize(to),
+            None => self.0.objects.serialize(to),
+        }
+    }
+}
+
+/// A move.
+pub fn one_move(row: &Move, tenant: &str, environment: Option<&str>, to: &str) -> Report {
+    let columns = vec![
+        column("Tenant", |one, _| text(one, "/tenant")),
+        column("Environment", |one, _| text(one, "/environment")),
+        column("To", |one, _| text(one, "/to")),
+        column("Step", |one, _| text(one, "/step")),
+        wide("Id", |one, _| text(one, "/id")),
+        wide("Message", |one, _| text(one, "/message")),
+    ];
+    let object = json!({
+        "id": row.id.as_str(),
+        "tenant": tenant,
+        "environment": environment,
+        "to": to,
+        "step": row.step.as_str(),
+        "message": row.human_readable_state,
+    });
+    Report { columns, objects: vec![object], is_one: true, now: Timestamp::UNIX_EPOCH }
 }

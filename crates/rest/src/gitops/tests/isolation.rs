@@ -105,3 +105,150 @@ async fn a_namespace_that_was_made_again_is_another_tenant() {
     let admin = town.asker("ops", "admin").await;
     assert_eq!(admin.get("/api/v1/operation/o-1").await.status, 200, "who may see everybody's sees nobody's, too");
 }
+
+/// Paths that mean something else than they say: what is decoded after a right was asked for would be another's.
+#[tokio::test]
+async fn no_spelling_of_a_path_leads_to_another_tenant() {
+    let town = Town::build().await;
+    let owner = town.asker("shop", "ci").await;
+    assert_eq!(owner.post("/api/v1/application", &web()).await.status, 201);
+    let prod = json!({ "tenant": "shop", "name": "prod", "url": "https://x.example", "credentialsSecret": "x" });
+    assert_eq!(owner.post("/api/v1/managedenvironment", &prod).await.status, 201);
+    let stranger = town.asker("bank", "ci").await;
+    let spellings = [
+        "shop%2Eweb",
+        "shop%2Fweb",
+        "shop%252Eweb",
+        "shop%2eweb",
+        "Shop.web",
+        "shop.web%00",
+        "%73hop.web",
+        "bank.%2E%2E%2Fshop",
+        "bank.x%2F..%2F..%2F..%2Fshop%2Fgitopsdeployments%2Fweb",
+        "bank.web%3Fnamespace=shop",
+        "bank%2F..%2Fshop.web",
+        "bank.web%23",
+        "bank.web%2Fstatus",
+        "bank.%2Fweb",
+        "..%2Fapplication%2Fshop.web",
+        "bank;shop.web",
+        "shop.web%20",
+        "shop.web;",
+        "shop..web",
+        "bank.shop.web",
+        "bank,shop.web",
+    ];
+    for collection in ["application", "managedenvironment", "operation"] {
+        for spelling in spellings {
+            let spelling =
+                if collection == "managedenvironment" { spelling.replace("web", "prod") } else { spelling.to_string() };
+            for method in ["GET", "DELETE"] {
+                let path = format!("/api/v1/{collection}/{spelling}");
+                let answer = stranger.send(method, &path, &[], Vec::new()).await;
+                let status = answer.status.as_u16();
+                assert!(matches!(status, 403 | 404), "{method} {path} answered {status}: {}", answer.body);
+                assert!(!answer.body.to_string().contains("git.example"), "{path}: {}", answer.body);
+            }
+        }
+    }
+    // The same in bodies and queries.
+    for (field, value) in [
+        ("tenant", "bank/../shop"),
+        ("tenant", "shop "),
+        ("tenant", "SHOP"),
+        ("name", "../../shop/gitopsdeployments/x"),
+        ("name", "x?namespace=shop"),
+        ("tenant", ""),
+    ] {
+        let mut wanted = web();
+        wanted["tenant"] = json!("bank");
+        wanted[field] = json!(value);
+        let answer = stranger.post("/api/v1/application", &wanted).await;
+        assert!(matches!(answer.status.as_u16(), 403 | 422), "{field} {value}: {}", answer.body);
+    }
+    let mut both = web();
+    both["tenant"] = json!("bank");
+    let theirs = stranger.put("/api/v1/application/shop.web", "", &both).await.status;
+    assert_eq!(theirs, 422, "tenant and name are those of the id");
+    let mut mine = web();
+    mine["tenant"] = json!("shop");
+    assert_eq!(stranger.put("/api/v1/application/bank.web", "", &mine).await.status, 422);
+    for query in
+        ["tenant=bank&tenant=shop", "tenant=bank%2F..%2Fshop", "tenant=bank%26tenant=shop", "tenant=*", "tenant="]
+    {
+        for collection in ["application", "managedenvironment", "operation"] {
+            let answer = stranger.send("GET", &format!("/api/v1/{collection}?{query}"), &[], Vec::new()).await;
+            assert!(matches!(answer.status.as_u16(), 400 | 403), "{query}: {} {}", answer.status, answer.body);
+        }
+    }
+    for path in ["/api/v1/application/shop.web", "/api/v1/managedenvironment/shop.prod"] {
+        assert_eq!(owner.get(path).await.status, 200, "it is still there");
+    }
+}
+
+/// Where another's page ended says nothing about one's own list, and brings nothing of the other's.
+#[tokio::test]
+async fn a_page_of_another_does_not_go_on_here() {
+    let town = Town::build().await;
+    let (owner, stranger) = (town.asker("shop", "ci").await, town.asker("bank", "ci").await);
+    for (asker, tenant) in [(&owner, "shop"), (&stranger, "bank")] {
+        for number in 0..3 {
+            let mut wanted = web();
+            wanted["tenant"] = json!(tenant);
+            wanted["name"] = json!(format!("{tenant}-{number}"));
+            assert_eq!(asker.post("/api/v1/application", &wanted).await.status, 201);
+        }
+    }
+    let admin = town.asker("ops", "admin").await;
+    let mut tokens = Vec::new();
+    for (asker, query) in [(&owner, "tenant=shop&"), (&admin, "")] {
+        let page = asker.get(&format!("/api/v1/application?{query}limit=1")).await;
+        tokens.push(page.body["continue"].as_str().unwrap().to_string());
+    }
+    for token in &tokens {
+        let answer = stranger.get(&format!("/api/v1/application?tenant=bank&limit=10&continue={token}")).await;
+        let names: Vec<&str> =
+            answer.body["entries"].as_array().into_iter().flatten().filter_map(|one| one["tenant"].as_str()).collect();
+        assert!(matches!(answer.status.as_u16(), 200 | 400), "{}", answer.body);
+        assert!(names.iter().all(|tenant| *tenant == "bank"), "{}", answer.body);
+        assert_eq!(stranger.get(&format!("/api/v1/application?limit=10&continue={token}")).await.status, 403);
+    }
+    let mut changes = instance("i-1");
+    for tenant in ["shop", "bank"] {
+        let user = super::operations::user(&format!("u-{tenant}"), tenant, &town.uid(tenant).await);
+        changes.push(Change::insert(&user));
+        for number in 0..3 {
+            let (id, owner) = (format!("o-{number}-{tenant}"), format!("u-{tenant}"));
+            changes.push(Change::insert(&operation(&id, "i-1", &owner)));
+        }
+    }
+    town.ledger.commit(&changes).await.unwrap();
+    for token in ["o-0-shop", "o-2-shop", "o-0-bank"] {
+        let page = stranger.get(&format!("/api/v1/operation?tenant=bank&continue={token}")).await;
+        let ids: Vec<&str> =
+            page.body["entries"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+        assert!(!ids.is_empty() || token == "o-2-shop", "{token}");
+        assert!(ids.iter().all(|id| id.ends_with("-bank")), "{ids:?}");
+    }
+}
+
+/// A webhook's secret opens the tenant's own door, and a Secret of another name or kind none.
+#[tokio::test]
+async fn an_event_is_for_the_tenant_whose_secret_signed_it() {
+    let town = Town::build().await;
+    let own = |secret: &str| json!({ "metadata": { "name": "gitops-webhook" }, "type": "managed-gitops.redhat.com/webhook", "stringData": { "secret": secret } });
+    town.post("/api/v1/namespaces/shop/secrets", own("of-shop")).await;
+    town.post("/api/v1/namespaces/bank/secrets", own("of-bank")).await;
+    let sender = Asker { token: String::new(), ..town.asker("bank", "ci").await };
+    let event = json!({ "ref": "refs/heads/main", "repository": "https://git.example/shop/web" });
+    let post = async |query: &str, token: &str| {
+        let headers =
+            [("content-type", "application/json"), ("x-gitlab-event", "Push Hook"), ("x-gitlab-token", token)];
+        sender.send("POST", &format!("/api/v1/webhookevent{query}"), &headers, event.to_string().into_bytes()).await
+    };
+    assert_eq!(post("?tenant=bank", "of-bank").await.status, 202);
+    for query in ["?tenant=shop", "", "?tenant=bank&tenant=shop", "?tenant=shop%00", "?tenant=bank%2F..%2Fshop"] {
+        let status = post(query, "of-bank").await.status.as_u16();
+        assert!(matches!(status, 400 | 403), "{query} answered {status}");
+    }
+}

@@ -20,7 +20,9 @@ pub fn describe(part: Part) -> Part {
         .own_parameter(header("X-Gitlab-Event", "The same of GitLab: `Push Hook`, `Tag Push Hook`."))
         .own_parameter(header("X-Hub-Signature-256", "`sha256=` and the HMAC-SHA256 of the body, in hexadecimal."))
         .own_parameter(header("X-Switchboard-Signature-256", "The same, for senders of one's own."))
+        .own_parameter(header("X-Gitea-Signature", "Gitea's: the same without `sha256=`; Forgejo's is `X-Forgejo-Signature`."))
         .own_parameter(header("X-Gitlab-Token", "GitLab shows the secret itself."))
+        .own_parameter(header("webhook-signature", "GitLab's for signing tokens, `v1,BASE64` of `webhook-id`, `webhook-timestamp` and the body."))
         .body("WebhookEvent")
         .answers(202, "WebhookOutcome", "It was understood")
         .problems(&[Kind::Forbidden, Kind::TooMany, Kind::Unavailable]);

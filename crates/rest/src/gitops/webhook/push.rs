@@ -21,6 +21,9 @@ const URLS: [&str; 10] = [
     "/repository/git_ssh_url",
 ];
 
+/// Where git servers say what happened.
+const EVENTS: [&str; 4] = ["x-github-event", "x-gitlab-event", "x-gitea-event", "x-forgejo-event"];
+
 /// What a range of versions is written with, which a tag may match.
 const RANGE: &[char] = &['*', '>', '<', '^', '~', '='];
 
@@ -38,7 +41,7 @@ pub struct Push {
 impl Push {
     /// The push of an event; none if the event is of another kind, such as GitHub's ping.
     pub fn read(headers: &HeaderMap, event: &Value) -> Result<Option<Push>, Problem> {
-        let kind = ["x-github-event", "x-gitlab-event", "x-gitea-event"].iter().find_map(|name| headers.get(*name));
+        let kind = EVENTS.iter().find_map(|name| headers.get(*name));
         let kind = kind.and_then(|value| value.to_str().ok()).unwrap_or("push").to_ascii_lowercase();
         if !matches!(kind.as_str(), "push" | "push hook" | "tag push hook" | "create") {
             return Ok(None);

@@ -1,0 +1,248 @@
+//! `switchboard gitops backend` and `agent` as processes: the secret of webhook events, and what they say when they start.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ring::hmac;
+use serde_json::{Value, json};
+
+use crate::gitops_verbs::Ground;
+use crate::process::{said, switchboard};
+
+/// What has not come about after this will not.
+const PATIENCE: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(20);
+
+/// The secret of webhook events, which nobody may be told.
+const SECRET: &str = "canary-of-hooks-4c1e7";
+
+/// A role at work, until the test ends.
+struct Role {
+    child: Child,
+    said: PathBuf,
+}
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Role {
+    /// Starts a command in the folder of a ground, with a file for all it says.
+    fn start(ground: &Ground, name: &str, mut command: Command) -> Role {
+        let said = ground.folder().join(format!("{name}.said"));
+        let file = File::create(&said).unwrap();
+        command.current_dir(ground.folder()).env("SWITCHBOARD_LOG", "debug");
+        let child = command.stdout(Stdio::from(file.try_clone().unwrap())).stderr(Stdio::from(file)).spawn().unwrap();
+        Role { child, said }
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(&self.said).unwrap()
+    }
+
+    /// Waits until it said something, and gives what follows on that line.
+    async fn says(&self, words: &str) -> String {
+        let after =
+            || self.text().split(words).nth(1).and_then(|rest| rest.split_once('\n')).map(|(line, _)| line.to_string());
+        eventually(words, async || after(), || self.text()).await
+    }
+}
+
+async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>, told: impl Fn() -> String) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < end, "never: {what}\n{}", told());
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+/// A role over the ground as tenants' and Argo CD's cluster, on a database in its folder.
+fn role(ground: &Ground, name: &str) -> Command {
+    let mut command = switchboard(&["gitops", name, "--database", "sqlite:g.db", "--plaintext-credentials"]);
+    for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "ARGO_CD_NAMESPACE"] {
+        command.env_remove(variable);
+    }
+    command.args(["--state-dir", &format!("{name}.state"), "--engine-kubeconfig"]).arg(ground.kubeconfig());
+    if name == "backend" {
+        command.arg("--kubeconfig").arg(ground.kubeconfig());
+    }
+    command
+}
+
+/// Runs a command of the service to its end, on the same database and cluster.
+async fn told(ground: &Ground, arguments: &[&str]) {
+    let mut command = switchboard(&["gitops"]);
+    command.args(arguments).current_dir(ground.folder()).arg("--kubeconfig").arg(ground.kubeconfig());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+}
+
+fn tag(secret: &str, body: &str) -> String {
+    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), body.as_bytes());
+    tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Posts an event, and gives status and body of the answer.
+async fn post(address: &str, headers: &[(&str, String)], body: &str) -> (u16, String) {
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let (address, length, body) = (address.to_string(), body.len(), body.to_string());
+    let answer = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!("POST /api/v1/webhookevent HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+        let content = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
+        stream.write_all(format!("{head}{content}{headers}\r\n{body}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    let answer = answer.await.unwrap();
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap();
+    (status, answer.split_once("\r\n\r\n").unwrap().1.to_string())
+}
+
+/// The only Application, once it is there.
+async fn application(ground: &Ground, roles: [&Role; 2]) -> Value {
+    let path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications";
+    let look = async || ground.get(path).await?["items"].as_array()?.first().cloned();
+    eventually("an Application", look, || roles.map(Role::text).join("\n")).await
+}
+
+fn is_refreshed(application: &Value) -> bool {
+    application["metadata"]["annotations"]["argocd.argoproj.io/refresh"] == "normal"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() {
+    let ground = Ground::lay().await;
+    fs::write(ground.folder().join("hook"), format!("{SECRET}\n")).unwrap();
+    let database = ["--database", "sqlite:g.db", "--plaintext-credentials"];
+    let mut migrate = switchboard(&["gitops", "migrate"]);
+    assert!(migrate.args(database).current_dir(ground.folder()).output().unwrap().status.success());
+    told(&ground, &[&["fleet", "add", "argocd", "--create-namespace"][..], &database].concat()).await;
+    let mut command = role(&ground, "backend");
+    command.args(["--webhook-secret-file", "hook"]);
+    let backend = Role::start(&ground, "backend", command);
+    let agent = Role::start(&ground, "agent", role(&ground, "agent"));
+    let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
+    told(&ground, &["create", "web", "--repo", "https://git.example/shop/web", "--path", "deploy", "-n", "shop"]).await;
+    application(&ground, [&backend, &agent]).await;
+
+    let event = json!({ "ref": "refs/heads/main", "repository": {
+        "clone_url": "https://git.example/shop/web.git", "default_branch": "main",
+    } });
+    let event = event.to_string();
+    let github = |signature: String| vec![("X-GitHub-Event", "push".to_string()), ("X-Hub-Signature-256", signature)];
+    let other = event.replace("main", "evil");
+    let mut answers = String::new();
+    for (headers, why) in [
+        (Vec::new(), "nothing is shown"),
+        (vec![("X-GitHub-Event", "push".to_string())], "there is no signature"),
+        (github(format!("sha256={}", tag("another", &event))), "another secret"),
+        (github(format!("sha256={}", tag("", &event))), "no secret"),
+        (github(format!("sha256={}", tag(SECRET, &other))), "another event"),
+        (github(tag(SECRET, &event)), "the wrong form"),
+        (vec![("X-Hub-Signature", format!("sha256={}", tag(SECRET, &event)))], "the header of SHA-1"),
+        (vec![("X-Gitlab-Token", "another".to_string())], "another token"),
+        (vec![("X-Gitlab-Token", String::new())], "an empty token"),
+        (vec![("Authorization", format!("Bearer {SECRET}"))], "a secret is no token"),
+    ] {
+        let (status, body) = post(&address, &headers, &event).await;
+        assert_eq!(status, 403, "{why}: {body}");
+        assert!(body.contains("the event is not signed as it should be"), "{why}: {body}");
+        answers.push_str(&body);
+    }
+    assert!(!is_refreshed(&application(&ground, [&backend, &agent]).await), "nothing was believed");
+
+    for headers in [
+        github(format!("sha256={}", tag(SECRET, &event))),
+        vec![("X-Gitlab-Event", "Push Hook".to_string()), ("X-Gitlab-Token", SECRET.to_string())],
+        vec![("X-Gitea-Event", "push".to_string()), ("X-Gitea-Signature", tag(SECRET, &event))],
+        vec![("X-Forgejo-Event", "push".to_string()), ("X-Forgejo-Signature", tag(SECRET, &event))],
+    ] {
+        let (status, body) = post(&address, &headers, &event).await;
+        assert_eq!(status, 202, "{headers:?}: {body}");
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), json!({ "matched": 1, "refreshed": 1 }));
+        answers.push_str(&body);
+    }
+    assert!(is_refreshed(&application(&ground, [&backend, &agent]).await));
+
+    let kept = files(&ground.folder().join("backend.state"));
+    assert!(!kept.is_empty(), "there is a journal");
+    for (place, text) in [("an answer", answers), ("the log", backend.text()), ("the agent's log", agent.text())] {
+        assert!(!text.contains(SECRET), "the secret stands in {place}: {text}");
+    }
+    for file in kept.into_iter().chain([ground.folder().join("g.db")]) {
+        let bytes = fs::read(&file).unwrap();
+        assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "it stands in {}", file.display());
+    }
+}
+
+/// Every file below a folder.
+fn files(folder: &std::path::Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(files(&entry.path())),
+            Ok(kind) if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_file_that_holds_no_secret_is_refused_at_the_start() {
+    let ground = Ground::lay().await;
+    fs::write(ground.folder().join("empty"), "").unwrap();
+    fs::write(ground.folder().join("blank"), " \n").unwrap();
+    fs::write(ground.folder().join("below"), format!("\n{SECRET}\n")).unwrap();
+    for (file, error) in [
+        ("nowhere", "error: could not read the secret of webhook events from `nowhere`\n"),
+        (".", "error: could not read the secret of webhook events from `.`\n"),
+        ("empty", "error: the secret of webhook events in `empty` is empty\n"),
+        ("blank", "error: the secret of webhook events in `blank` is empty\n"),
+        ("below", "error: the secret of webhook events in `below` is empty\n"),
+    ] {
+        let mut command = role(&ground, "backend");
+        command.args(["--webhook-secret-file", file]).current_dir(ground.folder());
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{file}: {}", said(&output));
+        assert!(said(&output).contains(error) && said(&output).contains("\nhint: "), "{file}: {}", said(&output));
+        assert!(!said(&output).contains(SECRET), "{file}: {}", said(&output));
+        assert!(!ground.folder().join("g.db").exists(), "{file}: nothing is made for what does not start");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hint_names_the_setting_of_the_command_that_was_typed() {
+    let ground = Ground::lay().await;
+    let no_argo_cd = "gitops: no Argo CD is known, and there is no namespace `nowhere`";
+    let mut command = role(&ground, "backend");
+    command.args(["--argocd-namespace", "nowhere"]);
+    let backend = Role::start(&ground, "backend", command);
+    backend.says("hosting ").await;
+    let text = backend.text();
+    assert!(text.contains(no_argo_cd) && text.contains(" or name another with --argocd-namespace\n"), "{text}");
+    assert!(!text.contains("gitops.namespace"), "{text}");
+
+    let kubeconfig = ground.kubeconfig().display().to_string();
+    let config = format!("clusters: {{default: {{kubeconfig: {kubeconfig}}}}}\ngitops: {{namespace: nowhere}}\n");
+    fs::write(ground.folder().join("switchboard.yaml"), config).unwrap();
+    let mut command = switchboard(&["run", "--state-dir", "run.state"]);
+    command.env_remove("SWITCHBOARD_GITOPS_DATABASE").env_remove("DB_ADDR");
+    let run = Role::start(&ground, "run", command);
+    run.says("hosting ").await;
+    let text = run.text();
+    assert!(text.contains(no_argo_cd) && text.contains(" or name another with `gitops.namespace`\n"), "{text}");
+    assert!(!text.contains("--argocd-namespace"), "{text}");
+}

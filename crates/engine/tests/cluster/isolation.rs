@@ -1,0 +1,163 @@
+//! A tenant's repository tries to reach what its project does not permit.
+
+use serde_json::{Value, json};
+
+use super::stage::{ARGO, MAPS, Repository, Stage, condition, config_map};
+
+const AUTOMATED: &str = r#"{"automated": {"prune": true, "selfHeal": true}}"#;
+
+fn automated() -> Value {
+    serde_json::from_str(AUTOMATED).unwrap()
+}
+
+/// A project as the GitOps Service makes it for a tenant whose namespace is `prod`.
+async fn tenant(stage: &Stage) {
+    let spec = json!({"sourceRepos": ["file://*"], "destinations": [{"name": "in-cluster", "namespace": "prod"}]});
+    stage.project("team", spec).await;
+    stage.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
+}
+
+fn fails(words: &'static str) -> impl Fn(&Value) -> bool {
+    move |one| {
+        let message = one["status"]["operationState"]["message"].as_str().unwrap_or_default();
+        message.starts_with("one or more synchronization tasks are not valid: ") && message.contains(words)
+    }
+}
+
+/// An Application among the manifests would be served with the rights of the engine, under a project that permits everything.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_makes_no_argo_cd_of_its_own() {
+    let stage = Stage::new().await;
+    tenant(&stage).await;
+    let loot = Repository::new();
+    loot.write("deploy/stolen.yaml", &config_map("stolen", "loot"));
+    loot.commit();
+    let attempts: [(&str, String, &'static str); 4] = [
+        (
+            "application",
+            format!(
+                "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: inner}}\nspec:\n  project: default\n  source: {{repoURL: '{}', path: deploy, targetRevision: main}}\n  destination: {{name: in-cluster, namespace: other}}\n  syncPolicy: {AUTOMATED}\n",
+                loot.url()
+            ),
+            "resource argoproj.io:Application is not permitted in project team",
+        ),
+        (
+            "project",
+            "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: all}\nspec: {sourceRepos: ['*'], destinations: [{server: '*', namespace: '*'}]}\n".to_string(),
+            "resource argoproj.io:AppProject is not permitted in project team",
+        ),
+        (
+            "widened",
+            "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: team, namespace: argocd}\nspec: {sourceRepos: ['*'], destinations: [{server: '*', namespace: '*'}]}\n".to_string(),
+            "namespace argocd is not permitted in project 'team'",
+        ),
+        (
+            "cluster",
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: mine, namespace: argocd, labels: {argocd.argoproj.io/secret-type: cluster}}\nstringData: {name: mine, server: 'https://kubernetes.default.svc', config: '{}'}\n".to_string(),
+            "namespace argocd is not permitted in project 'team'",
+        ),
+    ];
+    for (name, manifest, words) in &attempts {
+        let repository = Repository::new();
+        // Where it says nothing, a manifest is for the tenant's own namespace.
+        repository.write("deploy/x.yaml", manifest);
+        repository.commit();
+        stage.application(name, &repository, automated(), json!({"project": "team"})).await;
+        stage.until_application(name, words, fails(words)).await;
+    }
+    assert!(stage.get("/apis/argoproj.io/v1alpha1/namespaces/prod/applications/inner").await.is_none());
+    assert!(stage.get("/apis/argoproj.io/v1alpha1/namespaces/prod/appprojects/all").await.is_none());
+    assert!(stage.get("/api/v1/namespaces/argocd/secrets/mine").await.is_none());
+    assert!(stage.get("/api/v1/namespaces/other/configmaps/stolen").await.is_none());
+    let project = stage.get(&format!("{ARGO}/appprojects/team")).await.unwrap();
+    assert_eq!(project["spec"]["sourceRepos"], json!(["file://*"]), "it is as it was");
+}
+
+/// Kinds without a namespace, and those of another's namespace.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_deploys_to_no_namespace_but_its_own() {
+    let stage = Stage::new().await;
+    tenant(&stage).await;
+    let rights = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: all}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: ServiceAccount, name: default, namespace: prod}]\n";
+    let attempts: [(&str, &str, &'static str); 3] = [
+        ("rights", rights, "resource rbac.authorization.k8s.io:ClusterRoleBinding is not permitted in project team"),
+        ("space", "apiVersion: v1\nkind: Namespace\nmetadata: {name: mine}\n", "resource :Namespace is not permitted"),
+        (
+            "theirs",
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: other}}\n",
+            "namespace other is not permitted in project 'team'",
+        ),
+    ];
+    for (name, manifest, words) in attempts {
+        let repository = Repository::new();
+        repository.write("deploy/own.yaml", &config_map("own", "x")).write("deploy/x.yaml", manifest);
+        repository.commit();
+        stage.application(name, &repository, automated(), json!({"project": "team"})).await;
+        stage.until_application(name, words, fails(words)).await;
+    }
+    let binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/all";
+    assert!(stage.get(binding).await.is_none() && stage.get("/api/v1/namespaces/mine").await.is_none());
+    assert!(stage.get("/api/v1/namespaces/other/configmaps/x").await.is_none());
+    assert!(stage.get(&format!("{MAPS}/own")).await.is_none(), "nothing of such a commit is deployed");
+}
+
+/// Whether a guess of another's object is right must not be told: its status would say what the object is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_learns_nothing_of_what_is_anothers() {
+    let stage = Stage::new().await;
+    tenant(&stage).await;
+    let secret = json!({"metadata": {"name": "login"}, "stringData": {"password": "right"}});
+    stage.send("POST", "/api/v1/namespaces/other/secrets", secret).await.unwrap();
+    let guess = |name: &str, data: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: other}}\nstringData: {{password: {data}}}\n"
+        )
+    };
+    let encoded =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: other}\ndata: {password: cmlnaHQ=}\n";
+    let guesses = [
+        ("right", guess("login", "right")),
+        ("wrong", guess("login", "wrong")),
+        ("none", guess("nobody", "x")),
+        ("data", encoded.to_string()),
+    ];
+    let mut told = Vec::new();
+    for (name, manifest) in &guesses {
+        let repository = Repository::new();
+        repository.write("deploy/x.yaml", manifest);
+        repository.commit();
+        stage.application(name, &repository, json!({}), json!({"project": "team"})).await;
+        let compared = |one: &Value| one["status"]["sync"]["status"] == "OutOfSync";
+        let application = stage.until_application(name, "compared", compared).await;
+        let one = application["status"]["resources"][0].clone();
+        told.push((application["status"]["health"]["status"].clone(), one["status"].clone(), one["health"].clone()));
+    }
+    assert!(told.iter().all(|one| *one == told[2]), "a guess is told from another: {told:?}");
+}
+
+/// Paths and files of values that lead out of the repository.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_leads_out_of_no_repository() {
+    let stage = Stage::new().await;
+    tenant(&stage).await;
+    let repository = Repository::new();
+    repository.write("deploy/Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n");
+    repository.write("deploy/templates/a.yaml", &config_map("a", "{{ .Values.x }}"));
+    repository.commit();
+    let out = "../../../../../../etc";
+    let sources = [
+        ("path", json!({"path": out})),
+        ("absolute", json!({"path": "/etc"})),
+        ("values", json!({"helm": {"valueFiles": [format!("{out}/passwd")]}})),
+        ("rooted", json!({"helm": {"valueFiles": ["/etc/passwd"]}})),
+        ("file", json!({"helm": {"fileParameters": [{"name": "x", "path": format!("{out}/passwd")}]}})),
+        ("url", json!({"helm": {"valueFiles": ["file:///etc/passwd"]}})),
+    ];
+    for (name, source) in sources {
+        stage.application(name, &repository, automated(), json!({"project": "team", "source": source})).await;
+        let refused = |one: &Value| !condition(one, "ComparisonError").is_empty();
+        let application = stage.until_application(name, "refused", refused).await;
+        assert!(!application.to_string().contains("root:"), "{name}: {application:#}");
+    }
+    assert!(stage.get(&format!("{MAPS}/a")).await.is_none());
+}
