@@ -41,6 +41,9 @@ use world::World;
 /// Cases at a time.
 const AT_A_TIME: usize = 4;
 
+/// How long a step may take. The longest waits ten seconds for a program that is gone.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// A kind that is not served after this will not be.
 const SERVED_WITHIN: Duration = Duration::from_secs(60);
 
@@ -65,14 +68,19 @@ async fn install(client: &Client) {
 async fn run(client: Client, name: &str, case: &Case, patience: Duration) -> Result<(), String> {
     let mut world = World::make(client, name, case, patience).await;
     let mut done = Ok(());
+    let mut longest = (Duration::ZERO, 0);
     for (number, step) in case.steps.iter().enumerate() {
-        if let Err(problem) = world.step(step).await {
+        let began = std::time::Instant::now();
+        let stepped = world.step(step).await;
+        longest = longest.max((began.elapsed(), number + 1));
+        if let Err(problem) = stepped {
             let standing = world.standing().await;
             done = Err(format!("{name} ({}), step {}: {problem}{standing}", case.title, number + 1));
             break;
         }
     }
     world.stop().await;
+    println!("{name}: its longest step, {}, took {:?}", longest.1, longest.0);
     done
 }
 
@@ -94,7 +102,7 @@ async fn the_cases_hold_on_the_embedded_cluster() {
             let cluster = Cluster::ephemeral().await;
             cluster.start_controllers();
             install(&cluster.client()).await;
-            run(cluster.client(), &name, &case, Duration::from_secs(60)).await.err()
+            run(cluster.client(), &name, &case, PATIENCE).await.err()
         }
     };
     let failed: Vec<String> = stream::iter(&cases).map(one).buffered(AT_A_TIME).filter_map(async |f| f).collect().await;
@@ -111,7 +119,7 @@ async fn the_cases_hold_on_a_real_kube_apiserver() {
     let mut failed = Vec::new();
     // One after the other: every operator sees every plug of the cluster.
     for (name, case) in &cases {
-        failed.extend(run(target.admin.clone(), name, case, Duration::from_secs(60)).await.err());
+        failed.extend(run(target.admin.clone(), name, case, PATIENCE).await.err());
     }
     report(failed, cases.len());
 }
@@ -122,6 +130,17 @@ fn every_case_of_the_list_is_there() {
     for number in 1..=29 {
         let beginning = format!("{number:02}-");
         assert!(names.iter().any(|name| name.starts_with(&beginning)), "no case {number}");
+    }
+}
+
+/// Line 207 of the specification lists them; the README's are its examples.
+#[test]
+fn every_sample_of_the_existing_operator_has_a_case() {
+    let names: Vec<String> = case::all().into_iter().map(|(name, _)| name).collect();
+    let shipped = ["config-samples", "deferredresource", "full-loop", "v1alpha2"];
+    let of_readme = ["readme-pair", "readme-interface", "readme-fragments", "readme-apparatus"];
+    for sample in shipped.iter().chain(&of_readme) {
+        assert!(names.contains(&format!("sample-{sample}")), "no case for {sample}");
     }
 }
 

@@ -108,6 +108,19 @@ impl Leaf {
         if let Some(least) = self.schema["minimum"].as_i64() {
             wrong.push(json!(least - 1));
         }
+        if let Some(most) = self.schema["maximum"].as_i64() {
+            wrong.push(json!(most + 1));
+        }
+        if let Some(most) = self.schema["maxLength"].as_u64() {
+            wrong.push(json!("x".repeat(most as usize + 1)));
+        }
+        if let Some(most) = self.schema["maxItems"].as_u64() {
+            wrong.push(Value::Array((0..=most).map(|number| json!(format!("n{number}"))).collect()));
+        }
+        let asks = ["required", "x-kubernetes-validations"].iter().any(|word| self.schema[*word].is_array());
+        if self.schema["type"] == "object" && asks {
+            wrong.push(json!({}));
+        }
         wrong
     }
 
@@ -178,7 +191,7 @@ async fn ground(client: &Client) {
 }
 
 #[test]
-fn every_open_field_has_a_row() {
+fn every_open_field_has_a_row_and_every_row_a_field() {
     let rows = rows();
     let known: BTreeSet<(String, String)> =
         rows.iter().flat_map(|row| row.kinds().into_iter().map(|kind| (kind, row.field.clone()))).collect();
@@ -189,8 +202,21 @@ fn every_open_field_has_a_row() {
         .filter(|(kind, field)| field != "apparatus" && !known.contains(&(kind.clone(), field.clone())))
         .collect();
     assert_eq!(missing, BTreeSet::new(), "fields without a row in tests/plugs/fields.yaml");
+    let fields: BTreeSet<(String, String)> =
+        leaves().into_iter().map(|leaf| (leaf.kind.clone(), leaf.named())).collect();
+    assert_eq!(known.difference(&fields).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "rows about no field");
     for row in rows {
         assert!(row.any.is_some() || !row.says.is_empty() || !row.refused.is_empty(), "{} tests nothing", row.field);
+    }
+}
+
+#[test]
+fn every_rule_on_a_text_has_a_row_that_is_refused() {
+    let rows = rows();
+    let ruled = leaves().into_iter().filter(|leaf| leaf.schema["x-kubernetes-validations"].is_array());
+    for leaf in ruled.filter(|leaf| leaf.schema["type"] == "string") {
+        let of = |row: &&Row| row.kinds().contains(&leaf.kind) && row.field == leaf.named();
+        assert!(rows.iter().filter(of).any(|row| !row.refused.is_empty()), "{} {}", leaf.kind, leaf.named());
     }
 }
 
