@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use switchboard_gitops::fleet::setup::{Limits, Reach};
 use switchboard_ledger::ids::{InstanceState, MoveStep};
@@ -18,6 +17,7 @@ use switchboard_service::fleet::{Entry, Fleet, Wanted};
 
 use super::database::Database;
 use crate::failure::Failure;
+use crate::reach;
 use crate::talk::say;
 
 /// Argo CD instances, and which of them serves whom.
@@ -156,14 +156,9 @@ impl Where {
     async fn fleet(&self) -> Result<Fleet, Failure> {
         let (ledger, _) = self.database.open(false).await?;
         ledger.check_schema().await?;
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &self.kubeconfig {
-            Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
-            None if self.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await?,
-        };
+        let reach = reach::Reach { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         let store = Store::new(ledger, tokio::runtime::Handle::current());
-        Ok(Fleet::new(store, kube::Client::try_from(config)?, super::isolated()))
+        Ok(Fleet::new(store, reach.client().await?, super::isolated()))
     }
 
     fn tell(&self, entries: &[Entry]) -> Result<(), Failure> {

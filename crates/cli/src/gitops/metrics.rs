@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use switchboard_service::fleet::Engine;
 use switchboard_service::metrics;
 
 use super::database::Database;
 use crate::failure::Failure;
+use crate::reach::Reach;
 
 /// Prints what both roles serve at /metrics: counts of deployments, Operations, instances and moves.
 #[derive(Args)]
@@ -28,11 +28,10 @@ impl Metrics {
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let (ledger, _) = self.database.open(true).await?;
         ledger.check_schema().await?;
-        let engine = match &self.kubeconfig {
+        let engine = match self.kubeconfig {
             Some(file) => {
-                let read = Kubeconfig::read_from(file)?;
-                let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
-                Some(Engine::new(kube::Client::try_from(config)?))
+                let reach = Reach { kubeconfig: Some(file), context: None };
+                Some(Engine::new(reach.client().await?))
             }
             None => None,
         };

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::json;
 use switchboard_service::backup;
 use switchboard_service::fleet::Engine;
 
 use super::database::Database;
 use crate::failure::Failure;
+use crate::reach::Reach;
 
 /// Puts the rows of a backup in place of those there are. Stop backends and agents first.
 #[derive(Args)]
@@ -45,13 +45,8 @@ impl Restore {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let file = File::open(&self.file).map_err(|source| Unopened { path: self.file.clone(), source })?;
-        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &self.kubeconfig {
-            Some(file) => kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?,
-            None if self.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await?,
-        };
-        let engine = Engine::new(kube::Client::try_from(config)?);
+        let reach = Reach { kubeconfig: self.kubeconfig, context: self.context };
+        let engine = Engine::new(reach.client().await?);
         let (ledger, _) = self.database.open(false).await?;
         // Into a new database as well.
         ledger.migrate().await?;
