@@ -14,6 +14,7 @@ mod gitops_verbs;
 mod guests;
 mod integrations;
 mod kernel;
+mod moves;
 mod plugs;
 mod probe;
 mod process;
