@@ -31,13 +31,14 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
                     div { dt { (word(state)) } dd { (view.states.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
+            div.columns { (instances(view)) (environments(view)) (operations(view)) }
+            @if view.units.hosted { (moves(&view.units)) }
             form.row action="/fleet" {
                 label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
                 button type="submit" { "Show" }
             }
             (panel("applications", &count(view.total, "application"), &html! { span.faint { "worst first" } }, &html! { (applications(&view.applications, acts.application)) (pager(&base, view.page, PAGE, view.total)) }))
-            @if view.units.hosted { (units(view, acts.unit)) (moves(&view.units)) }
-            div.columns { (instances(view)) (environments(view)) (operations(view)) }
+            @if view.units.hosted { (units(view, acts.unit)) }
         }
     }
 }
@@ -54,7 +55,7 @@ fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Ma
                     td data-label="Health" { @if one.health.is_empty() { span.faint { "–" } } @else { (one.health) } }
                     td.reason { (one.repository) br; span.faint.small.mono { (one.revision) } }
                     td.reason { (one.destination) }
-                    td.reason { (one.message) }
+                    td.reason title=(one.message) { div.clamp { (one.message) } }
                     td { (act(one)) }
                 } } }
             } }
