@@ -22,7 +22,7 @@ const PAGES: [(&str, &str, &str); 11] = [
     ("object", "/objects/default/plugs.integration.rock8s.com/shop/web", "Why it is so"),
     ("map", "/map?near=plug%2Fshop%2Fweb", "data/postgres"),
     ("shards", "/shards", "integration"),
-    ("fleet", "/fleet", "argocd-a"),
+    ("fleet", "/fleet", "arrived"),
     ("objects", "/objects?cluster=default&kind=configmaps", "greeting"),
     ("search", "/search?q=web", "result"),
     ("help", "/help", "Help"),
@@ -65,24 +65,50 @@ async fn settled(browser: &Browser, town: &Town) {
     browser
         .until("the matrix", "return document.querySelectorAll('.shard').length > 0 || (location.reload(), false)")
         .await;
+    browser.go(&format!("{}/fleet", town.url)).await;
+    browser.until_shows("#units", "team").await;
+    // Two Applications of the example, two of tenants, and what those two asked for.
+    let well = "return [...document.querySelectorAll('#applications tr')].filter((row) => row.textContent.includes('Synced') && row.textContent.includes('Healthy')).length >= 6";
+    browser.until("what is deployed from git", well).await;
+}
+
+/// May move units to any Argo CD.
+fn mover() -> Value {
+    json!([{"apiGroups": ["managed-gitops.redhat.com"], "resources": ["gitopsengineinstances"], "verbs": ["move"]}])
+}
+
+/// Moves a unit, as a program does, and waits until it is there.
+async fn moved(browser: &Browser, town: &Town, tenant: &str, to: &str) {
+    let (token, body) = (town.token_with("program", mover()).await, json!({"tenant": tenant, "to": to}).to_string());
+    let headers = json!({"Authorization": format!("Bearer {token}"), "Content-Type": "application/json"});
+    let ask = format!(
+        "const done = arguments[arguments.length - 1]; fetch('/api/v1/actions/move', {{method: 'POST', headers: {headers}, body: {}}}).then((answer) => answer.text()).then(done, (error) => done(String(error)));",
+        json!(body)
+    );
+    let said = browser.script_later(&ask).await.to_string();
+    assert!(said.contains("is on its way"), "{said}");
+    browser.until_shows("#moves", "arrived").await;
 }
 
 #[tokio::test]
 async fn every_page_is_whole_accessible_quiet_and_without_secrets_in_both_themes() {
     let (town, browser, axe, images) = (Town::build().await, Browser::open().await, axe(), images());
     settled(&browser, &town).await;
+    moved(&browser, &town, "team", "argocd-2").await;
     browser.complaints().await;
     let mut wrong = Vec::new();
     for (look, theme, width, height) in
         [("light", "light", 1440, 960), ("dark", "dark", 1440, 960), ("phone", "light", 390, 844)]
     {
         browser.prefers(theme).await;
-        browser.size(width, height, look == "phone").await;
         for (name, path, whole) in PAGES {
+            // What a fleet is takes more than a screen.
+            let height = if name == "fleet" && look != "phone" { 1560 } else { height };
+            browser.size(width, height, look == "phone").await;
             browser.go(&format!("{}{path}", town.url)).await;
             browser.until_shows("main", whole).await;
             // Few pictures of a phone are worth their bytes.
-            if look != "phone" || matches!(name, "overview" | "object") {
+            if look != "phone" || matches!(name, "overview" | "object" | "fleet") {
                 std::fs::write(images.join(format!("console-{name}-{look}.png")), browser.picture().await).unwrap();
             }
             wrong.extend(barriers(&browser, &axe).await.into_iter().map(|one| format!("{name}, {look}: {one}")));
@@ -187,7 +213,7 @@ async fn who_has_the_right_pauses_an_operator_and_who_has_not_is_told_so() {
     browser.until_shows("[role=alert]", "does not know this token").await;
     sign_in(&town.token("operator", &["pause"]).await).await;
     browser.until_shows(".side-end", "system:serviceaccount:default:operator").await;
-    browser.go(&format!("{}/operators/greeter", town.url)).await;
+    browser.until_shows("h1", "greeter").await;
     browser.click("form[action='/actions/wake'] button").await;
     browser.until_shows(".said.wrong", "may not wake").await;
     browser.click("form[action='/actions/pause'] button").await;
@@ -200,6 +226,58 @@ async fn who_has_the_right_pauses_an_operator_and_who_has_not_is_told_so() {
     browser.until_shows(".side-end", "Sign in to act").await;
     let source = browser.script("return document.documentElement.outerHTML + document.cookie").await.to_string();
     assert!(!source.contains("switchboard-session"), "no script reads the session");
+}
+
+#[tokio::test]
+async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
+    let (town, browser) = (Town::build().await, Browser::open().await);
+    settled(&browser, &town).await;
+    let deployed = town.get("/api/v1/namespaces/team/configmaps/pages").await;
+    // Whichever Argo CD has the unit, the other one is where it goes.
+    let from = browser.script("return [...document.querySelectorAll('#units tr')].find((row) => row.textContent.includes('team')).children[1].textContent").await;
+    let from = from.as_str().unwrap().trim().to_string();
+    let to = if from == "argocd" { "argocd-2" } else { "argocd" };
+    let command = format!("switchboard gitops fleet move team --to {to}");
+    browser.until_shows("#units code", &command).await;
+    let form = "form:has(input[name=tenant][value=team])";
+    browser.click(&format!("{form} a.button")).await;
+    let sign_in = async |token: &str| {
+        browser.until_shows("h1", "Sign in").await;
+        browser.script(&format!("document.querySelector('[name=token]').value = {}", json!(token))).await;
+        browser.click("main form button").await;
+        browser.until_shows(".side-end", "system:serviceaccount:default").await;
+        browser.until_shows("h1", "Fleet").await;
+    };
+    sign_in(&town.token("pauser", &["pause"]).await).await;
+    browser.click(&format!("{form} button")).await;
+    browser.until_shows(".said.wrong", "may not move gitopsengineinstances").await;
+    assert!(town.has_said(&["asked for", &command, "refused"]), "what was refused is written down");
+    browser.click(".side-end form button").await;
+    browser.go(&format!("{}/signin?back=%2Ffleet", town.url)).await;
+    sign_in(&town.token_with("mover", mover()).await).await;
+    let choose = |value: &str| {
+        format!(
+            "const select = document.querySelector('{form} select'); select.options[0].value = {0}; select.value = {0}; select.dispatchEvent(new Event('change', {{bubbles: true}}))",
+            json!(value)
+        )
+    };
+    browser.script(&choose("nowhere")).await;
+    browser.until_shows("#units code", "switchboard gitops fleet move team --to nowhere").await;
+    browser.click(&format!("{form} button")).await;
+    browser.until_shows(".said.wrong", "could not find an Argo CD instance in namespace `nowhere`").await;
+    browser.until_shows(".said.wrong", "`switchboard gitops fleet list` names them").await;
+    browser.until_shows("#units code", &command).await;
+    browser.click(&format!("{form} button")).await;
+    browser.until_shows(".said", &format!("team is on its way from {from} to {to}")).await;
+    browser.until_shows("#moves", "on its way").await;
+    browser.script("window.unchanged = true").await;
+    browser.until_shows("#moves", "arrived").await;
+    browser.until_shows("#units tr", to).await;
+    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
+    assert!(town.has_said(&["system:serviceaccount:default:mover asked for", &command, "done"]), "it is written down");
+    let now = town.get("/api/v1/namespaces/team/configmaps/pages").await;
+    assert_eq!(now["metadata"]["uid"], deployed["metadata"]["uid"], "what was deployed is what it was");
+    assert_eq!(browser.complaints().await, Vec::<String>::new());
 }
 
 #[tokio::test]

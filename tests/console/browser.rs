@@ -1,6 +1,7 @@
 //! A real Chromium, driven by its own driver over the WebDriver protocol.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -194,8 +195,13 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The driver closes its browser when it is asked to end.
-        let _ = Command::new("kill").arg(self.driver.id().to_string()).status();
+        // A driver that is killed leaves its browser behind, which then takes the time of the tests after it.
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
+            let _ = stream.set_read_timeout(Some(PATIENCE));
+            let _ = write!(stream, "DELETE /session/{} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", self.session);
+            let _ = stream.read(&mut [0; 1]);
+        }
+        let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
 }

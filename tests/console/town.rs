@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,7 +16,8 @@ pub struct Town {
     process: Child,
     pub url: String,
     pub client: kube::Client,
-    _home: tempfile::TempDir,
+    said: Arc<Mutex<Vec<String>>>,
+    home: tempfile::TempDir,
 }
 
 impl Town {
@@ -26,11 +27,14 @@ impl Town {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let config = home.path().join("switchboard.yaml");
         let data = root.join("examples/integrations/data");
-        std::fs::write(&config, format!("console: {{address: '127.0.0.1:0'}}\noperators:\n  greeter: {{}}\n  plugs: {{}}\nintegrations:\n  source: {}\n  interval: 10s\n", data.display())).unwrap();
+        std::fs::write(&config, format!("console: {{address: '127.0.0.1:0'}}\noperators:\n  greeter: {{}}\n  plugs: {{}}\n  engine: {{}}\ngitops: {{namespace: argocd}}\nintegrations:\n  source: {}\n  interval: 10s\n", data.display())).unwrap();
         let kubeconfig = home.path().join("kubeconfig");
         let mut process = Command::new(binary().unwrap())
-            .args(["up", "--ephemeral", "--listen", "127.0.0.1:0", "--example", "postgres", "--config"])
+            .args(["up", "--ephemeral", "--listen", "127.0.0.1:0", "--example", "postgres", "--example", "gitops"])
+            .args(["--example", "deployments", "--config"])
             .arg(&config)
+            .arg("--state-dir")
+            .arg(home.path().join("state"))
             .arg("--kubeconfig")
             .arg(&kubeconfig)
             .stdin(Stdio::null())
@@ -40,7 +44,14 @@ impl Town {
             .unwrap();
         let stderr = BufReader::new(process.stderr.take().unwrap());
         let (said, heard) = mpsc::channel();
-        std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(said.send(line))));
+        let kept: Arc<Mutex<Vec<String>>> = Arc::default();
+        let keeping = kept.clone();
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                keeping.lock().unwrap().push(line.clone());
+                let _ = said.send(line);
+            }
+        });
         let (mut url, mut serving) = (None, false);
         while url.is_none() || !serving {
             let line = heard.recv_timeout(PATIENCE).expect("it says where it is");
@@ -48,12 +59,12 @@ impl Town {
             serving |= line.starts_with("serving at ");
         }
         let client = client(&kubeconfig).await.expect("the kubeconfig is whole once it serves");
-        let town = Self { process, url: url.unwrap(), client, _home: home };
+        let town = Self { process, url: url.unwrap(), client, said: kept, home };
         town.fill().await;
         town
     }
 
-    /// Things beside the examples: a greeting, a plug without a socket, one that is not allowed, an application.
+    /// Things beside the examples: a greeting, a plug without a socket, one that is not allowed, applications, a second Argo CD.
     async fn fill(&self) {
         self.put("/api/v1/namespaces/default/configmaps", guest("ada", "Ada")).await;
         self.put(
@@ -69,36 +80,61 @@ impl Town {
         self.applications().await;
     }
 
+    /// A second Argo CD, two more tenants, and an application whose repository does not answer.
     async fn applications(&self) {
-        let names = json!({"plural": "applications", "singular": "application", "kind": "Application", "listKind": "ApplicationList"});
-        let open = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": "applications.argoproj.io"},
-            "spec": {"group": "argoproj.io", "scope": "Namespaced", "names": names, "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": open}]}});
-        self.try_put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition).await;
-        for namespace in ["argocd-a", "argocd-b"] {
-            self.put("/api/v1/namespaces", json!({"metadata": {"name": namespace}})).await;
+        // Who asks before there is a second Argo CD is on the first.
+        let path = format!("{DEPLOYMENTS}/namespaces/team/gitopsdeployments/guestbook");
+        let mut team = self.get(&path).await;
+        while team["status"]["health"]["status"] != "Healthy" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            team = self.get(&path).await;
         }
-        let states = [
-            ("web", "Synced", "Healthy"),
-            ("cart", "OutOfSync", "Progressing"),
-            ("search", "Synced", "Degraded"),
-            ("mail", "Synced", "Healthy"),
-        ];
-        for (at, (name, sync, health)) in states.into_iter().enumerate() {
-            let namespace = if at % 2 == 0 { "argocd-a" } else { "argocd-b" };
-            let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": name},
-                "spec": {"project": "default", "source": {"repoURL": format!("https://deploy:{CANARY}@git.example.com/shop/{name}.git"), "path": "deploy", "targetRevision": "main"},
-                    "destination": {"name": "in-cluster", "namespace": "shop"}},
-                "status": {"sync": {"status": sync, "revision": "4be0ad1f9c0d2f7c"}, "health": {"status": health, "message": if health == "Degraded" { "back-off restarting failed container" } else { "" }}}});
-            let path = format!("/apis/argoproj.io/v1alpha1/namespaces/{namespace}/applications");
-            for _ in 0..100 {
-                if self.try_put(&path, application.clone()).await {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+        let state = self.home.path().join("state");
+        let added = Command::new(binary().unwrap())
+            .args([
+                "gitops",
+                "fleet",
+                "add",
+                "argocd-2",
+                "--create-namespace",
+                "--max-applications",
+                "50",
+                "--database",
+            ])
+            .arg(format!("sqlite:{}", state.join("gitops.db").display()))
+            .arg("--credentials-key-file")
+            .arg(state.join("gitops.keys"))
+            .arg("--kubeconfig")
+            .arg(self.home.path().join("kubeconfig"))
+            .output()
+            .unwrap();
+        assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+        for (tenant, name, kind, path) in
+            [("blog", "pages", "automated", "guestbook"), ("bank", "ledger", "manual", "no-such-folder")]
+        {
+            self.put("/api/v1/namespaces", json!({"metadata": {"name": tenant}})).await;
+            let source = json!({"repoURL": team["spec"]["source"]["repoURL"], "path": path, "targetRevision": "main"});
+            let deployment = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
+                "metadata": {"name": name}, "spec": {"type": kind, "source": source}});
+            self.put(&format!("{DEPLOYMENTS}/namespaces/{tenant}/gitopsdeployments"), deployment).await;
         }
+        // Nobody listens there; the login in the URL is nobody's business.
+        let away = format!("https://deploy:{CANARY}@127.0.0.1:9/shop/mail.git");
+        let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "mail"},
+            "spec": {"project": "default", "source": {"repoURL": away, "path": "deploy", "targetRevision": "main"},
+                "destination": {"name": "in-cluster", "namespace": "shop"}}});
+        self.put("/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", application).await;
+    }
+
+    /// An object that is there.
+    pub async fn get(&self, path: &str) -> Value {
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        self.client.request(request).await.unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Whether the process said a line that holds all of these words.
+    pub fn has_said(&self, words: &[&str]) -> bool {
+        self.said.lock().unwrap().iter().any(|line| words.iter().all(|word| line.contains(word)))
     }
 
     /// Makes an object.
@@ -114,9 +150,14 @@ impl Town {
 
     /// The token of a service account with these rights on operators.
     pub async fn token(&self, name: &str, verbs: &[&str]) -> String {
+        self.token_with(name, json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]))
+            .await
+    }
+
+    /// The token of a service account with these rights.
+    pub async fn token_with(&self, name: &str, rules: Value) -> String {
         self.put("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": name}})).await;
         let rbac = "/apis/rbac.authorization.k8s.io/v1";
-        let rules = json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]);
         self.put(&format!("{rbac}/clusterroles"), json!({"metadata": {"name": name}, "rules": rules})).await;
         let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
         let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": "default"}]);
@@ -142,6 +183,8 @@ impl Drop for Town {
         self.kill();
     }
 }
+
+const DEPLOYMENTS: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 
 /// What no page may show.
 pub const CANARY: &str = "canary-0d61c2-value";

@@ -23,6 +23,7 @@ mod role;
 mod state;
 mod sync;
 mod tenant;
+mod units;
 mod wait;
 mod written;
 
@@ -30,10 +31,13 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use switchboard_gitops::fleet::moving::CannotMove;
 use switchboard_ledger::LedgerError;
+use switchboard_ledger::address::AddressError;
 use switchboard_ledger::ledger::Trouble;
 use switchboard_ledger::migration::MigrationError;
 use switchboard_ledger::seal::SealError;
+use switchboard_service::fleet::FleetError;
 
 use crate::failure::Failure;
 
@@ -116,6 +120,12 @@ pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<LedgerError>() {
         return of_ledger(error);
     }
+    if let Some(error) = error.downcast_ref::<AddressError>() {
+        return Some(of_address(error));
+    }
+    if let Some(error) = error.downcast_ref::<FleetError>() {
+        return of_fleet(error);
+    }
     match error.downcast_ref::<SealError>()? {
         SealError::UnknownKey { .. } => Some("add that key to the file, below the one that seals"),
         SealError::Refused { .. } => Some("is it the right key file? nothing was changed"),
@@ -124,6 +134,29 @@ pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+fn of_address(error: &AddressError) -> &'static str {
+    match error {
+        AddressError::Unknown => "give --database postgres://USER:PASSWORD@HOST/NAME, or --database sqlite:FILE",
+        AddressError::Postgres(_) => {
+            "it is postgres://USER:PASSWORD@HOST/NAME; what is not a letter or a digit is written as %XX"
+        }
+        AddressError::NoFile => "give --database sqlite:FILE",
+    }
+}
+
+fn of_fleet(error: &FleetError) -> Option<&'static str> {
+    Some(match error {
+        FleetError::Cannot(CannotMove::There) => {
+            "nothing is to be done; `switchboard gitops fleet list` shows what each has"
+        }
+        FleetError::Cannot(CannotMove::UnderWay(_)) => {
+            "it ends by itself, there or where it was; `switchboard gitops fleet list` shows how many move"
+        }
+        FleetError::NoMove => "create what it deploys again, and it is placed anew",
+        _ => return None,
+    })
 }
 
 fn of_migration(error: &MigrationError) -> Option<&'static str> {

@@ -12,7 +12,7 @@ use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::{Listening, listen_with};
 use switchboard_kernel::operator::{Operator, OperatorName};
-use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::place::{ClusterName, Place};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -129,11 +129,14 @@ impl Running {
         }
         let host = tokio::spawn(host.run());
         let shelf = manager.as_ref().map(Manager::shelf);
+        let fleet = service.as_ref().map(Service::units);
         let rest: Vec<_> = service.iter().filter_map(Service::rest).collect();
         let console = console.zip(reviews).map(|(console, reviews)| {
             say(format_args!("console at {}", console.url()));
             let home = config.topology.configuration.clone();
-            let source = Source::new(handle.clone(), home).with_integrations(shelf);
+            let engines = config.topology.cluster(Place::Management).clone();
+            let source = Source::new(handle.clone(), home).with_engines(engines);
+            let source = source.with_integrations(shelf).with_fleet(fleet);
             console.serve(source, reviews, rest)
         });
         let integrations = manager.map(|manager| manager.follow(handle.clone()));

@@ -51,13 +51,19 @@ function path(element) { // finds the same element in a part that was replaced
   const href = element.getAttribute("href");
   return href ? element.localName + '[href="' + CSS.escape(href) + '"]' : null;
 }
+function choose(select) { // the command below a choice is the one of what is chosen
+  const shown = select.form?.querySelector("[data-chosen]");
+  if (shown) shown.textContent = select.value;
+}
 function swap(old, fresh) {
   if (old.outerHTML === fresh.outerHTML) return;
   const open = [...old.querySelectorAll("details[open][id]")].map((one) => one.id);
   const inner = old.contains(document.activeElement) ? path(document.activeElement) : null;
+  const chosen = [...old.querySelectorAll("select[id]")].map((one) => [one.id, one.value]);
   const scroll = [...old.querySelectorAll(".scroll, .canvas, .diff")].map((one) => [one.scrollLeft, one.scrollTop]);
   old.replaceWith(fresh);
   for (const id of open) { const one = fresh.querySelector("#" + CSS.escape(id)); if (one) one.open = true; }
+  for (const [id, value] of chosen) { const one = fresh.querySelector("#" + CSS.escape(id)); if (one && [...one.options].some((option) => option.value === value)) { one.value = value; choose(one); } }
   fresh.querySelectorAll(".scroll, .canvas, .diff").forEach((one, at) => { if (scroll[at]) [one.scrollLeft, one.scrollTop] = scroll[at]; });
   if (inner) fresh.querySelector(inner)?.focus({ preventScroll: true });
 }
@@ -73,6 +79,7 @@ async function refresh() {
       const fresh = page.getElementById(part.id);
       if (fresh) swap(part, document.importNode(fresh, true));
     }
+    root.dataset.refresh = page.documentElement.dataset.refresh || "";
     stale(false);
   } catch {
     stale(true, "it could not be loaded again.");
@@ -92,8 +99,8 @@ if (mark && banner && document.querySelector("[data-live]")) {
     if (pulse.version !== version) { version = pulse.version; soon(); } else stale(false);
   });
   events.addEventListener("error", () => stale(true, "Switchboard does not answer."));
-  const every = Number(root.dataset.refresh || 0);
-  if (every > 0) setInterval(soon, every * 1000);
+  const again = () => { const every = Number(root.dataset.refresh || 0); if (every > 0) setTimeout(() => { soon(); again(); }, every * 1000); };
+  again();
   setInterval(() => { if (Date.now() - heard > QUIET_MS) stale(true, "nothing was heard from Switchboard."); }, 1000);
 }
 
@@ -121,6 +128,10 @@ document.addEventListener("keydown", (event) => {
     links[Math.min(links.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)))]?.focus();
   }
 });
+
+// --- choices ---------------------------------------------------------------------------------------------------------
+document.querySelectorAll("select[data-choice]").forEach(choose); // a browser may remember another choice
+document.addEventListener("change", (event) => { if (event.target.matches("select[data-choice]")) choose(event.target); });
 
 // --- text to copy ----------------------------------------------------------------------------------------------------
 document.addEventListener("click", async (event) => {

@@ -6,17 +6,23 @@ use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use http::{HeaderMap, Request, StatusCode, header};
+use http::{HeaderMap, Request, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_rest::auth::{Access, Caller};
 
 use crate::access::{COOKIE, GROUP};
+use crate::entrance;
+use crate::fleet::{Refused, UnitName, Why};
+use crate::load::fleet::is_manual;
 use crate::piece::operator_href;
 use crate::problem::Problem;
 use crate::server::App;
 use crate::server::answer;
+
+/// The group of the GitOps Service's rights.
+const GITOPS: &str = "managed-gitops.redhat.com";
 
 type Shared = State<Arc<App>>;
 
@@ -36,18 +42,29 @@ pub enum Act {
         /// Its name.
         name: String,
     },
+    /// Move a unit to another Argo CD.
+    Move {
+        /// Which.
+        unit: UnitName,
+        /// The namespace of that Argo CD.
+        to: String,
+    },
 }
 
 impl Act {
     /// By the word of its form.
     fn of(word: &str, form: &Fields) -> Option<Self> {
-        let operator = || form.operator.clone().filter(|name| !name.is_empty());
-        let unit = form.unit.clone().filter(|unit| !unit.is_empty());
+        let said = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
+        let operator = || said(&form.operator);
         Some(match word {
             "pause" => Act::Pause(operator()?),
             "resume" => Act::Resume(operator()?),
-            "wake" => Act::Wake(operator()?, unit),
+            "wake" => Act::Wake(operator()?, said(&form.unit)),
             "sync" => Act::Sync { namespace: form.namespace.clone()?, name: form.name.clone()? },
+            "move" => Act::Move {
+                unit: UnitName { tenant: said(&form.tenant)?, environment: said(&form.environment) },
+                to: said(&form.to)?,
+            },
             _ => return None,
         })
     }
@@ -59,6 +76,7 @@ impl Act {
             Act::Resume(_) => "resume",
             Act::Wake(..) => "wake",
             Act::Sync { .. } => "sync",
+            Act::Move { .. } => "move",
         }
     }
 
@@ -70,6 +88,7 @@ impl Act {
             Act::Wake(operator, None) => format!("switchboard wake {operator}"),
             Act::Wake(operator, Some(unit)) => format!("switchboard wake {operator} {unit}"),
             Act::Sync { namespace, name } => format!("switchboard gitops sync {name} -n {namespace}"),
+            Act::Move { unit, to } => format!("{} {to}", move_command(unit)),
         }
     }
 
@@ -80,19 +99,25 @@ impl Act {
                 Access::new("pause", GROUP, "operators", "").named(operator)
             }
             Act::Wake(operator, _) => Access::new("wake", GROUP, "operators", "").named(operator),
-            Act::Sync { namespace, .. } => {
-                Access::new("create", "managed-gitops.redhat.com", "gitopsdeploymentsyncruns", namespace)
-            }
+            Act::Sync { namespace, .. } => Access::new("create", GITOPS, "gitopsdeploymentsyncruns", namespace),
+            // Where a unit is concerns whoever runs the service, not its tenant.
+            Act::Move { to, .. } => Access::new("move", GITOPS, "gitopsengineinstances", "").named(to),
         }
     }
 
     /// The page it is done on.
-    fn page(&self) -> String {
+    pub fn page(&self) -> String {
         match self {
             Act::Pause(operator) | Act::Resume(operator) | Act::Wake(operator, _) => operator_href(operator),
-            Act::Sync { .. } => "/fleet".to_string(),
+            Act::Sync { .. } | Act::Move { .. } => "/fleet".to_string(),
         }
     }
+}
+
+/// The command that moves a unit, up to where to.
+pub fn move_command(unit: &UnitName) -> String {
+    let environment = unit.environment.iter().map(|name| format!(" --environment {name}")).collect::<String>();
+    format!("switchboard gitops fleet move {}{environment} --to", unit.tenant)
 }
 
 /// The fields of the forms.
@@ -104,15 +129,14 @@ pub struct Fields {
     unit: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
-    token: Option<String>,
+    tenant: Option<String>,
+    environment: Option<String>,
+    to: Option<String>,
 }
 
 /// Forms of the pages.
 pub(crate) fn forms() -> Router<Arc<App>> {
-    Router::new()
-        .route("/actions/{word}", post(by_form))
-        .route("/signin", post(sign_in))
-        .route("/signout", post(sign_out))
+    Router::new().route("/actions/{word}", post(by_form))
 }
 
 /// The same for programs, below `/api/v1`.
@@ -136,7 +160,7 @@ async fn by_form(
     };
     match done {
         Ok(said) => app.gate.say(&headers, true, said),
-        Err(Problem::Unknown) => return Redirect::to("/signin").into_response(),
+        Err(Problem::Unknown) => return Redirect::to(&entrance::href(&act.page())).into_response(),
         Err(problem @ Problem::Foreign(_)) => return answer::trouble(&problem),
         Err(problem) => app.gate.say(&headers, false, format!("{problem}; {}", problem.hint())),
     }
@@ -199,49 +223,46 @@ async fn carry_out(app: &App, caller: &Caller, act: &Act) -> Result<String, Prob
             }
         }
         Act::Sync { namespace, name } => sync(app, caller, namespace, name).await,
+        Act::Move { unit, to } => {
+            let begun = app.source.fleet().ok_or_else(Refused::nobody)?.begin(unit, to).await?;
+            Ok(format!("{} is on its way from {} to {}", unit.tenant, begun.from, begun.to))
+        }
     }
 }
 
 async fn sync(app: &App, caller: &Caller, namespace: &str, name: &str) -> Result<String, Problem> {
+    let client = app.source.client(&app.source.home.0.clone()).await?;
+    let base = format!("/apis/{GITOPS}/v1alpha1/namespaces/{}", crate::piece::escaped(namespace));
+    let failed =
+        |error: &dyn std::fmt::Display| Problem::Cluster(format!("could not ask for a sync of {name}: {error}"));
+    let path = format!("{base}/gitopsdeployments/{}", crate::piece::escaped(name));
+    let request = Request::get(path).body(Vec::new()).map_err(|error| Problem::Unclear(error.to_string()))?;
+    match client.request::<Value>(request).await {
+        Ok(deployment) if !is_manual(&deployment) => return Err(automated(name).into()),
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            return Err(Problem::Missing(format!("there is no GitOpsDeployment {namespace}/{name}")));
+        }
+        Err(error) => return Err(failed(&error)),
+    }
     let run = json!({
-        "apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeploymentSyncRun",
+        "apiVersion": format!("{GITOPS}/v1alpha1"), "kind": "GitOpsDeploymentSyncRun",
         "metadata": {"generateName": format!("{name}-"), "namespace": namespace, "annotations": {"switchboard.dev/asked-by": caller.name}},
         "spec": {"gitopsDeploymentName": name},
     });
-    let path = format!(
-        "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/{}/gitopsdeploymentsyncruns",
-        crate::piece::escaped(namespace)
-    );
+    let path = format!("{base}/gitopsdeploymentsyncruns");
     let request =
         Request::post(path).header(header::CONTENT_TYPE, "application/json").body(run.to_string().into_bytes());
     let request = request.map_err(|error| Problem::Unclear(error.to_string()))?;
-    let client = app.source.client(&app.source.home.0.clone()).await?;
-    let made = client
-        .request::<Value>(request)
-        .await
-        .map_err(|error| Problem::Cluster(format!("could not ask for a sync of {name}: {error}")))?;
+    let made = client.request::<Value>(request).await.map_err(|error| failed(&error))?;
     Ok(format!("sync run {} was made", made["metadata"]["name"].as_str().unwrap_or_default()))
 }
 
-async fn sign_in(State(app): Shared, headers: HeaderMap, Form(form): Form<Fields>) -> Response {
-    let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-    if site.is_some_and(|site| site != "same-origin" && site != "none") {
-        return answer::trouble(&Problem::Foreign("this form did not come from a page of the console".to_string()));
+/// What is deployed by itself is not synced by hand, as on the command line.
+fn automated(name: &str) -> Refused {
+    Refused {
+        why: Why::Conflict,
+        what: format!("application `{name}` cannot be synced by hand: it is automated"),
+        hint: "it is deployed whenever something changed".to_string(),
     }
-    match app.gate.sign_in(&form.token.unwrap_or_default()).await {
-        Ok(id) => {
-            let cookie = format!("{COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict");
-            (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_string())]).into_response()
-        }
-        Err(problem) => crate::server::routes::sign_in_page(&app, &headers, Some(&problem)),
-    }
-}
-
-async fn sign_out(State(app): Shared, headers: HeaderMap, Form(form): Form<Fields>) -> Response {
-    if let Err(problem) = app.gate.same_origin(&headers, &form.seal) {
-        return answer::trouble(&problem);
-    }
-    app.gate.sign_out(&headers);
-    let cookie = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_string())]).into_response()
 }

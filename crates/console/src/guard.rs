@@ -99,7 +99,9 @@ pub async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) ->
     };
     let mut response = match checked {
         Ok(()) => next.run(request).await,
-        Err(Problem::Unknown) if !path.starts_with("/api/") => Redirect::to("/signin").into_response(),
+        Err(Problem::Unknown) if !path.starts_with("/api/") => {
+            Redirect::to(&crate::entrance::href(&path)).into_response()
+        }
         Err(problem) => crate::server::refuse(&problem, &path),
     };
     for (name, value) in HEADERS {

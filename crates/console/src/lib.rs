@@ -3,6 +3,7 @@
 //! ```text
 //!  kernel handle ─▶ source ─▶ load: what a page shows ─┬─▶ pages ─▶ HTML, drawings
 //!  clusters ──────▶   │                                └─▶ api   ─▶ JSON
+//!  GitOps Service ▶  │  (a `fleet::Fleet`, given)
 //!                    veil (no secret passes)
 //!  browser ─▶ guard (host, token, forgery) ─▶ action ─▶ kernel, clusters ─▶ log
 //! ```
@@ -15,6 +16,8 @@ mod access;
 mod action;
 mod api;
 mod draw;
+mod entrance;
+pub mod fleet;
 mod frame;
 mod guard;
 mod load;

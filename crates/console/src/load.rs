@@ -10,3 +10,4 @@ pub mod overview;
 pub mod relations;
 pub mod search;
 pub mod shards;
+pub mod units;

@@ -12,6 +12,7 @@ pub mod overview;
 pub mod search;
 pub mod shards;
 pub mod trouble;
+pub mod units;
 
 #[cfg(test)]
 mod tests;

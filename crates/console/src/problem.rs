@@ -5,6 +5,8 @@ use serde::Serialize;
 
 use switchboard_kernel::host::Stopped;
 
+use crate::fleet::{Refused, Why};
+
 /// Why something cannot be shown or done.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
@@ -26,6 +28,9 @@ pub enum Problem {
     /// A cluster did not answer as it should.
     #[error("{0}")]
     Cluster(String),
+    /// What concerns the fleet and was not done.
+    #[error("{0}")]
+    Fleet(#[from] Refused),
     /// The kernel is not there any more.
     #[error("{0}")]
     Stopped(#[from] Stopped),
@@ -40,12 +45,17 @@ impl Problem {
             Problem::Unknown => StatusCode::UNAUTHORIZED,
             Problem::Denied(_) | Problem::Foreign(_) => StatusCode::FORBIDDEN,
             Problem::Cluster(_) => StatusCode::BAD_GATEWAY,
+            Problem::Fleet(refused) => match refused.why {
+                Why::Missing => StatusCode::NOT_FOUND,
+                Why::Conflict => StatusCode::CONFLICT,
+                Why::Failed => StatusCode::BAD_GATEWAY,
+            },
             Problem::Stopped(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
     /// What would help.
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> &str {
         match self {
             Problem::Missing(_) => "it may be gone by now; the search finds what there is",
             Problem::Unclear(_) => "follow a link of the console, or see docs/CONSOLE.md for the API's paths",
@@ -57,12 +67,13 @@ impl Problem {
             Problem::Cluster(_) => {
                 "the cluster may be away, or the console may lack rights there; the overview says what is known"
             }
+            Problem::Fleet(refused) => &refused.hint,
             Problem::Stopped(_) => "start Switchboard again",
         }
     }
 
     /// As RFC 9457 has it.
-    pub fn body(&self) -> Body {
+    pub fn body(&self) -> Body<'_> {
         let status = self.status();
         Body {
             r#type: "about:blank",
@@ -76,10 +87,10 @@ impl Problem {
 
 /// A problem as programs read it.
 #[derive(Debug, Serialize)]
-pub struct Body {
+pub struct Body<'a> {
     r#type: &'static str,
     title: &'static str,
     status: u16,
     detail: String,
-    hint: &'static str,
+    hint: &'a str,
 }

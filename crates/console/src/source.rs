@@ -18,6 +18,7 @@ use switchboard_kernel::view::Picture as _;
 use switchboard_object::selector::LabelSelector;
 use tokio::sync::Mutex;
 
+use crate::fleet::Fleet;
 use crate::problem::Problem;
 use crate::pulse::Pulse;
 use crate::recent::{Brief, Recent};
@@ -41,7 +42,9 @@ pub struct Source {
     pub(crate) handle: Handle,
     /// The cluster that tokens are reviewed by.
     pub(crate) home: ClusterName,
+    engines: ClusterName,
     shelf: Option<Arc<Shelf>>,
+    fleet: Option<Arc<dyn Fleet>>,
     pulse: Pulse,
     recent: Recent,
     kinds: kinds::Kinds,
@@ -55,8 +58,10 @@ impl Source {
             pulse: Pulse::new(handle.clone()),
             recent: Recent::new(handle.clone()),
             handle,
+            engines: home.clone(),
             home,
             shelf: None,
+            fleet: None,
             kinds: kinds::Kinds::default(),
             veil: Mutex::default(),
         }
@@ -66,6 +71,28 @@ impl Source {
     #[must_use]
     pub fn with_integrations(self, shelf: Option<Arc<Shelf>>) -> Self {
         Self { shelf, ..self }
+    }
+
+    /// With Argo CDs on another cluster.
+    #[must_use]
+    pub fn with_engines(self, engines: ClusterName) -> Self {
+        Self { engines, ..self }
+    }
+
+    /// The cluster of the Argo CDs.
+    pub(crate) fn engines(&self) -> &ClusterName {
+        &self.engines
+    }
+
+    /// With the fleet that the GitOps Service of this process knows.
+    #[must_use]
+    pub fn with_fleet(self, fleet: Option<Arc<dyn Fleet>>) -> Self {
+        Self { fleet, ..self }
+    }
+
+    /// Who knows the fleet; absent when no GitOps Service is hosted.
+    pub(crate) fn fleet(&self) -> Option<&dyn Fleet> {
+        self.fleet.as_deref()
     }
 
     /// What the integrations manager wants; absent when none is hosted.

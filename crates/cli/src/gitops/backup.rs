@@ -23,6 +23,15 @@ pub struct Backup {
     database: Database,
 }
 
+/// A file cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("could not write the backup `{}`", path.display())]
+struct Unwritten {
+    path: PathBuf,
+    #[source]
+    source: std::io::Error,
+}
+
 impl Backup {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, Failure> {
@@ -33,12 +42,16 @@ impl Backup {
         } else {
             // Whole or not at all; and for its owner alone: credentials may be in it.
             let part = self.file.with_extension("part");
-            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-            let mut file = BufWriter::new(file);
+            let unwritten = |source| Unwritten { path: self.file.clone(), source };
+            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
+            let mut file = BufWriter::new(file.map_err(unwritten)?);
             let rows = backup::backup(&ledger, &mut file).await?;
-            file.flush()?;
-            file.get_ref().sync_all()?;
-            std::fs::rename(&part, &self.file)?;
+            file.flush().and_then(|()| file.get_ref().sync_all()).map_err(unwritten)?;
+            if let Err(source) = std::fs::rename(&part, &self.file) {
+                // What cannot take its place is of no use; that it stays is not what went wrong.
+                let _ = std::fs::remove_file(&part);
+                return Err(unwritten(source).into());
+            }
             rows
         };
         ledger.close().await;

@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 use super::credential::{self, CredentialError};
 use super::database::{self, Database};
 use super::network::Outside;
+use super::units::Units;
 use crate::failure::{self, Failure};
 use crate::guests::Clusters;
 use crate::talk::say;
@@ -36,7 +37,7 @@ const KEYS: &str = "gitops.keys";
 pub struct Service {
     backend: Option<Backend>,
     agent: Option<Agent>,
-    fleet: Option<Fleet>,
+    fleet: Fleet,
     ledger: Ledger,
     tenants: kube::Client,
     engine: kube::Client,
@@ -86,8 +87,7 @@ impl Service {
         let agent = section.agent.then(|| Agent::new(store.clone(), section.isolation));
         let names = [("gitops backend", section.backend), ("gitops agent", section.agent)];
         let names = names.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-        // Whoever looks after Argo CD's objects carries units between instances, too.
-        let fleet = agent.is_some().then(|| Fleet::new(store, engine.clone(), section.isolation));
+        let fleet = Fleet::new(store, engine.clone(), section.isolation);
         let (tenants, engine) = (tenants.clone(), engine.clone());
         Ok(Service { backend, agent, fleet, ledger, tenants, engine, names, hook_secret })
     }
@@ -112,6 +112,11 @@ impl Service {
         self.backend.is_some().then(|| rest::area(service))
     }
 
+    /// What the console knows of the fleet, and what it moves units with.
+    pub fn units(&self) -> Arc<dyn switchboard_console::fleet::Fleet> {
+        Arc::new(Units::new(self.fleet.clone(), self.ledger.clone()))
+    }
+
     /// What Prometheus reads of the service: the backend counts rows, an agent Argo CD's objects as well.
     pub fn metrics(&self) -> More {
         let engine = self.agent.is_some().then(|| Engine::new(self.engine.clone()));
@@ -132,7 +137,9 @@ impl Service {
 
     /// Follows the database, and answers what units ask of clusters and git servers, until the kernel stops.
     pub fn follow(self, handle: &Handle, dir: &Path) -> Vec<JoinHandle<()>> {
-        let mut tasks: Vec<JoinHandle<()>> = self.fleet.into_iter().map(|fleet| tokio::spawn(fleet.carry())).collect();
+        // Whoever looks after Argo CD's objects carries units between instances, too.
+        let carrying = self.agent.is_some().then_some(self.fleet);
+        let mut tasks: Vec<JoinHandle<()>> = carrying.into_iter().map(|fleet| tokio::spawn(fleet.carry())).collect();
         let Some(backend) = self.backend else { return tasks };
         let network = Arc::new(Outside::new(dir));
         let (answering, asked) = (backend.clone(), handle.clone());

@@ -15,6 +15,7 @@ use super::database::Database;
 use crate::failure::Failure;
 use crate::guests;
 use crate::kernel::StateDir;
+use crate::reach::{Reach, ReachError};
 use crate::run::Running;
 use crate::talk::say;
 
@@ -63,11 +64,22 @@ pub struct Tenants {
     webhook_secret_file: Option<PathBuf>,
 }
 
+/// Nothing says where Argo CD is.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "could not tell which cluster Argo CD is on: there is no kubeconfig\nhint: give one with --engine-kubeconfig FILE, or set KUBECONFIG; `switchboard up` starts a cluster and prints the path of one"
+)]
+struct NoEngine;
+
 impl Role {
     /// Runs until a signal comes: as backend of these tenants, or as agent.
     pub async fn run(self, tenants: Option<Tenants>, name: &str) -> Result<ExitCode, Failure> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let state = self.state.clone().or_alone(name).path()?;
+        let engine = Reach { kubeconfig: self.engine_kubeconfig.clone(), context: self.engine_context.clone() };
+        if let Err(ReachError::Nowhere) = engine.config().await {
+            return Err(NoEngine.into());
+        }
         let config = self.config(tenants);
         let clusters = guests::clusters(&config).await?;
         let running = Running::start(&config, clusters, &state, false).await?;

@@ -210,7 +210,10 @@ fn errors_hold_no_secret() {
     .unwrap();
     let database = format!("postgres://me:{IN_ADDRESS}@{closed}/gitops");
     let password = format!("password={IN_VALUES}");
-    let lines: [&[&str]; 12] = [
+    let backup = ["gitops", "restore", "switchboard.yaml", "--database", "sqlite:new.db", "--plaintext-credentials"];
+    let restore = [&backup[..], &["--kubeconfig", "broken"]].concat();
+    let lines: [&[&str]; 13] = [
+        &restore,
         &["doctor", "--database", &database, "--state-dir", "state", "--kubeconfig", "kubeconfig"],
         &["doctor", "--database", &database, "--state-dir", "state", "--kubeconfig", "broken", "-o", "json"],
         &["gitops", "migrate", "--database", &database, "--plaintext-credentials"],

@@ -15,6 +15,7 @@ mod gitops_verbs;
 mod guests;
 mod integrations;
 mod kernel;
+mod moves;
 mod plugs;
 mod probe;
 mod process;

@@ -25,7 +25,13 @@ const ROWS: [Row; 14] = [
     (WHY, "getWhy", "Why an object is as it is", &[], "Why"),
     ("/plugs", "getPlugs", "Plugs and sockets", &["q", "page", "near"], "Plugs"),
     ("/shards", "getShards", "Integrations by environment and shard", &["q", "page", "different"], "Shards"),
-    ("/fleet", "getFleet", "Argo CD instances, applications, environments", &["q", "page"], "Fleet"),
+    (
+        "/fleet",
+        "getFleet",
+        "Argo CD instances, applications, environments, units and their moves",
+        &["q", "page"],
+        "Fleet",
+    ),
     ("/search", "search", "What has such a name", &["q"], "Found"),
     ("/events", "getEvents", "Server-sent events, whenever something changed", &[], ""),
 ];
@@ -55,13 +61,13 @@ pub fn part() -> Part {
             part = part.schema(schema, shape(schema));
         }
     }
-    let act = Operation::new("act", "console", "Pauses, resumes or wakes an operator, or syncs a deployment")
-        .own_parameter(json!({"name": "word", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "wake", "sync"]}}))
+    let act = Operation::new("act", "console", "Pauses, resumes or wakes an operator, syncs a deployment, or moves a unit")
+        .own_parameter(json!({"name": "word", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "wake", "sync", "move"]}}))
         .body("Act")
         .answers(200, "Done", "It was done")
-        .problems(&[Kind::NotFound]);
+        .problems(&[Kind::Malformed, Kind::Forbidden, Kind::NotFound, Kind::Conflict, Kind::Unavailable]);
     let text = || json!({"type": "string"});
-    let act_body = json!({"type": "object", "properties": {"operator": text(), "unit": text(), "namespace": text(), "name": text()}});
+    let act_body = json!({"type": "object", "properties": {"operator": text(), "unit": text(), "namespace": text(), "name": text(), "tenant": text(), "environment": text(), "to": text()}});
     let done =
         json!({"type": "object", "required": ["done", "command"], "properties": {"done": text(), "command": text()}});
     part.operation("/actions/{word}", "post", act).schema("Act", act_body).schema("Done", done)
@@ -81,7 +87,7 @@ fn shape(schema: &str) -> Value {
         "Why" => &["object", "chain", "awaited", "findings"],
         "Plugs" => &["plugs", "sockets", "groups", "total"],
         "Shards" => &["hosted", "environments", "integrations", "total"],
-        "Fleet" => &["instances", "applications", "environments", "total"],
+        "Fleet" => &["instances", "applications", "environments", "total", "units", "moves", "operations"],
         _ => &["text", "hits"],
     };
     json!({"type": "object", "required": fields})

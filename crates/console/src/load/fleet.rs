@@ -8,6 +8,8 @@ use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::Word;
 
+use super::units::{self, Units};
+use crate::fleet::Member;
 use crate::piece::object_href;
 use crate::problem::Problem;
 use crate::pulse;
@@ -49,8 +51,11 @@ pub struct FleetPage {
     pub states: BTreeMap<String, usize>,
     /// Where to.
     pub environments: Vec<Environment>,
-    /// What is under way.
-    pub moves: Vec<Move>,
+    /// What the agent is asked to do.
+    pub operations: Vec<Operation>,
+    /// Units and their moves.
+    #[serde(flatten)]
+    pub units: Units,
 }
 
 /// An Argo CD instance.
@@ -63,6 +68,9 @@ pub struct Instance {
     pub applications: usize,
     /// Those that are synced and healthy.
     pub well: usize,
+    /// What the GitOps Service's database says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<Member>,
 }
 
 /// An Application or a GitOpsDeployment.
@@ -91,6 +99,8 @@ pub struct Application {
     pub destination: String,
     /// What is wrong.
     pub message: String,
+    /// Whether it is deployed only when somebody asks for it.
+    pub manual: bool,
 }
 
 /// A cluster to deploy to.
@@ -112,34 +122,53 @@ pub struct Environment {
 /// Something the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Move {
+pub struct Operation {
     /// `namespace/name`.
     pub name: String,
     /// Its page.
     pub href: String,
 }
 
-/// The fleet of the home cluster.
+/// Where what is: deployments and environments on the tenants' cluster, Applications on that of the Argo CDs.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The tenants' cluster.
+    pub tenants: ClusterName,
+    /// The cluster of the Argo CDs.
+    pub engines: ClusterName,
+}
+
+/// The fleet, of the clusters it is on.
 pub async fn load(source: &Source, page: usize, filter: &str) -> Result<FleetPage, Problem> {
-    let (state, veil, cluster) = (source.state().await?, source.veil().await?, source.home.clone());
-    let applications = source.all(&cluster, &APPLICATIONS).await?;
-    let deployments = source.all(&cluster, &DEPLOYMENTS).await?;
-    let environments = source.all(&cluster, &ENVIRONMENTS).await?.unwrap_or_default();
-    let operations = source.all(&cluster, &OPERATIONS).await?.unwrap_or_default();
+    let (state, veil) = (source.state().await?, source.veil().await?);
+    let places = Places { tenants: source.home.clone(), engines: source.engines().clone() };
+    let applications = source.all(&places.engines, &APPLICATIONS).await?;
+    let deployments = source.all(&places.tenants, &DEPLOYMENTS).await?;
+    let environments = source.all(&places.tenants, &ENVIRONMENTS).await?.unwrap_or_default();
+    let operations = source.all(&places.engines, &OPERATIONS).await?.unwrap_or_default();
     let served = applications.is_some() || deployments.is_some();
     let (applications, deployments) = (applications.unwrap_or_default(), deployments.unwrap_or_default());
-    let mut view = of(&cluster, &applications, &deployments, page, filter, &veil);
+    let mut view = of(&places, &applications, &deployments, page, filter, &veil);
     view.version = pulse::version(&state);
     view.served = served;
-    view.environments = environments.iter().map(|one| environment(&cluster, one, &veil)).collect();
-    view.moves =
-        operations.iter().map(|one| Move { name: named(one), href: href(&cluster, &OPERATIONS, one) }).collect();
+    view.environments = environments.iter().map(|one| environment(&places.tenants, one, &veil)).collect();
+    view.operations = operations
+        .iter()
+        .map(|one| Operation { name: named(one), href: href(&places.engines, &OPERATIONS, one) })
+        .collect();
+    if let Some(fleet) = source.fleet() {
+        // A database that is away takes nothing from what the cluster says.
+        view.units = match fleet.look().await {
+            Ok(standing) => units::of(standing, filter, state.now, &mut view.instances, &veil),
+            Err(unread) => Units { hosted: true, unread: Some(unread), ..Units::default() },
+        };
+    }
     Ok(view)
 }
 
 /// A page of applications and deployments.
 pub fn of(
-    cluster: &ClusterName,
+    places: &Places,
     applications: &[Value],
     deployments: &[Value],
     page: usize,
@@ -165,7 +194,7 @@ pub fn of(
     let shown = all.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
     FleetPage {
         instances: instances.into_values().collect(),
-        applications: shown.map(|(state, kind, one)| application(cluster, kind, state, one, veil)).collect(),
+        applications: shown.map(|(state, kind, one)| application(places, kind, state, one, veil)).collect(),
         states,
         page,
         total,
@@ -209,8 +238,11 @@ fn error(object: &Value) -> Option<&str> {
     conditions.iter().find(wrong).map(|one| text(one, "/message"))
 }
 
-fn application(cluster: &ClusterName, kind: &'static str, state: Word, one: &Value, veil: &Veil) -> Application {
-    let resource = if kind == "Application" { &APPLICATIONS } else { &DEPLOYMENTS };
+fn application(places: &Places, kind: &'static str, state: Word, one: &Value, veil: &Veil) -> Application {
+    let (cluster, resource) = match kind {
+        "Application" => (&places.engines, &APPLICATIONS),
+        _ => (&places.tenants, &DEPLOYMENTS),
+    };
     let revision = Some(text(one, "/status/sync/revision")).filter(|revision| !revision.is_empty());
     let revision = revision.unwrap_or_else(|| text(one, "/spec/source/targetRevision"));
     let place = ["/spec/destination/environment", "/spec/destination/name", "/spec/destination/server"];
@@ -234,7 +266,13 @@ fn application(cluster: &ClusterName, kind: &'static str, state: Word, one: &Val
             format!("{place} / {namespace}")
         }),
         message: veil.text(message),
+        manual: is_manual(one),
     }
+}
+
+/// Whether a GitOpsDeployment is deployed only when somebody asks for it.
+pub fn is_manual(deployment: &Value) -> bool {
+    text(deployment, "/spec/type").eq_ignore_ascii_case("manual")
 }
 
 fn environment(cluster: &ClusterName, one: &Value, veil: &Veil) -> Environment {
@@ -251,5 +289,30 @@ fn environment(cluster: &ClusterName, one: &Value, veil: &Veil) -> Environment {
         url: veil.text(text(one, "/spec/apiURL")),
         state,
         message: veil.text(if message.is_empty() { reason } else { message }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_is_found_on_the_cluster_it_is_on() {
+        let places = Places { tenants: ClusterName::new("hub"), engines: ClusterName::new("engines") };
+        let named =
+            |name: &str, how: &str| json!({"metadata": {"namespace": "team", "name": name}, "spec": {"type": how}});
+        let view =
+            of(&places, &[named("a", "")], &[named("d", "Manual"), named("e", "automated")], 1, "", &Veil::default());
+        let hrefs: Vec<(&str, bool)> = view.applications.iter().map(|one| (&*one.href, one.manual)).collect();
+        assert_eq!(
+            hrefs,
+            [
+                ("/objects/engines/applications.argoproj.io/team/a", false),
+                ("/objects/hub/gitopsdeployments.managed-gitops.redhat.com/team/d", true),
+                ("/objects/hub/gitopsdeployments.managed-gitops.redhat.com/team/e", false),
+            ]
+        );
     }
 }

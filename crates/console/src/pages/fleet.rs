@@ -3,15 +3,25 @@
 use maud::{Markup, html};
 use switchboard_kernel::state::Word;
 
-use crate::load::fleet::{Application, FleetPage, PAGE};
+use super::units::{moves, units};
+use crate::fleet::Unit;
+use crate::load::fleet::{Application, FleetPage, Instance, PAGE};
 use crate::piece::{count, escaped, pager, panel, word};
 
-/// The fleet. `act` makes what a reader who signed in may do of a deployment.
-pub fn fleet(view: &FleetPage, filter: &str, act: &dyn Fn(&Application) -> Markup) -> Markup {
+/// What a reader who signed in may do.
+pub struct Acts<'a> {
+    /// With an application.
+    pub application: &'a dyn Fn(&Application) -> Markup,
+    /// With a unit, given the instances it may go to.
+    pub unit: &'a dyn Fn(&Unit, &[&str]) -> Markup,
+}
+
+/// The fleet.
+pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
     let base = format!("/fleet?q={}", escaped(filter));
     html! {
         div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, what they deploy from where, and the environments it goes to." } } }
-        @if !view.served {
+        @if !view.served && !view.units.hosted {
             section.panel aria-label="No GitOps" { p.empty { "This cluster knows no Applications and no GitOpsDeployments. " a href="/help/GITOPS" { "What the GitOps Service needs" } "." } }
         } @else {
             dl.figures id="figures" data-live {
@@ -21,12 +31,14 @@ pub fn fleet(view: &FleetPage, filter: &str, act: &dyn Fn(&Application) -> Marku
                     div { dt { (word(state)) } dd { (view.states.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
+            div.columns { (instances(view)) (environments(view)) (operations(view)) }
+            @if view.units.hosted { (moves(&view.units)) }
             form.row action="/fleet" {
                 label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
                 button type="submit" { "Show" }
             }
-            (panel("applications", &count(view.total, "application"), &html! { span.faint { "worst first" } }, &html! { (applications(&view.applications, act)) (pager(&base, view.page, PAGE, view.total)) }))
-            div.columns { (instances(view)) (environments(view)) (moves(view)) }
+            (panel("applications", &count(view.total, "application"), &html! { span.faint { "worst first" } }, &html! { (applications(&view.applications, acts.application)) (pager(&base, view.page, PAGE, view.total)) }))
+            @if view.units.hosted { (units(view, acts.unit)) }
         }
     }
 }
@@ -43,7 +55,7 @@ fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Ma
                     td data-label="Health" { @if one.health.is_empty() { span.faint { "–" } } @else { (one.health) } }
                     td.reason { (one.repository) br; span.faint.small.mono { (one.revision) } }
                     td.reason { (one.destination) }
-                    td.reason { (one.message) }
+                    td.reason title=(one.message) { div.clamp { (one.message) } }
                     td { (act(one)) }
                 } } }
             } }
@@ -51,25 +63,54 @@ fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Ma
     }
 }
 
+/// How much of what an instance takes it has, in a hundred; of the most loaded one when nobody said how much it takes.
+fn load(one: &Instance, most: usize) -> u64 {
+    let (has, takes) = match one.member.as_ref().and_then(|member| Some((member, member.max_applications?))) {
+        Some((member, max)) => (member.applications, u64::try_from(max).unwrap_or_default()),
+        None => (one.applications as u64, most as u64),
+    };
+    (has.saturating_mul(100) / takes.max(1)).min(100)
+}
+
+/// What there is, and of how many.
+fn of(has: u64, max: Option<i64>) -> String {
+    max.map_or(has.to_string(), |max| format!("{has} of {max}"))
+}
+
 fn instances(view: &FleetPage) -> Markup {
-    let most = view.instances.iter().map(|one| one.applications).max().unwrap_or(1).max(1);
+    let most = view.instances.iter().map(|one| one.applications).max().unwrap_or(1);
     panel(
         "instances",
         "Argo CD instances",
         &html! {},
         &html! {
-            @if view.instances.is_empty() { p.empty { "No Application is there yet." } } @else {
+            @if view.instances.is_empty() { p.empty { "None is there yet." } } @else {
                 div.scroll tabindex="0" role="group" aria-label="Table" { table {
-                    thead { tr { th scope="col" { "Namespace" } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Well" } } }
+                    thead { tr { th scope="col" { "Namespace" } @if view.units.hosted { th scope="col" { "State" } th.num scope="col" { "Units" } } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Well" } } }
                     tbody { @for one in &view.instances { tr {
-                        td { strong { (one.name) } } td.num { (one.applications) }
-                        td { svg.load viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" { rect.of width="100" height="6" rx="3" {} rect.is width=(one.applications * 100 / most) height="6" rx="3" {} } }
+                        td { strong { (one.name) } }
+                        @if view.units.hosted { (member(one)) }
+                        td.num { (one.member.as_ref().map_or(one.applications.to_string(), |member| of(member.applications, member.max_applications))) }
+                        td { svg.load viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" { rect.of width="100" height="6" rx="3" {} rect.is width=(load(one, most)) height="6" rx="3" {} } }
                         td.num { (one.well) }
                     } } }
                 } }
             }
         },
     )
+}
+
+/// State and units, in two cells.
+fn member(one: &Instance) -> Markup {
+    html! {
+        @match &one.member {
+            Some(member) => {
+                td { span.tag.hot[member.state != "active"] { (member.state) } }
+                td.num { (of(member.units, member.max_units)) @if member.moving > 0 { br; span.faint.small { (member.moving) " moving" } } }
+            }
+            None => { td { span.tag { "not of the fleet" } } td {} }
+        }
+    }
 }
 
 fn environments(view: &FleetPage) -> Markup {
@@ -88,13 +129,13 @@ fn environments(view: &FleetPage) -> Markup {
     )
 }
 
-fn moves(view: &FleetPage) -> Markup {
+fn operations(view: &FleetPage) -> Markup {
     panel(
-        "moves",
-        "Under way",
-        &html! { span.faint { "operations of the agent" } },
+        "operations",
+        "Operations",
+        &html! { span.faint { "what the agent is asked to do" } },
         &html! {
-            @if view.moves.is_empty() { p.empty { "Nothing." } } @else { div.body { ul.plain { @for one in &view.moves { li { a href=(one.href) { (one.name) } } } } } }
+            @if view.operations.is_empty() { p.empty { "Nothing." } } @else { div.body { ul.plain { @for one in &view.operations { li { a href=(one.href) { (one.name) } } } } } }
         },
     )
 }

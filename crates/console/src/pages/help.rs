@@ -1,7 +1,7 @@
 //! The documentation, as it came with this binary.
 
 use maud::{Markup, PreEscaped, html};
-use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag};
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::problem::Problem;
 
@@ -47,13 +47,42 @@ fn rendered(text: &str) -> String {
         }
         // Pictures of the documentation are not part of the binary.
         Event::Start(Tag::Image { .. }) => Event::Text("[picture: ".into()),
-        Event::End(pulldown_cmark::TagEnd::Image) => Event::Text("]".into()),
+        Event::End(TagEnd::Image) => Event::Text("]".into()),
         other => other,
     });
     let mut out = String::new();
-    pulldown_cmark::html::push_html(&mut out, events);
+    pulldown_cmark::html::push_html(&mut out, anchored(events.collect()).into_iter());
     // A head without words is none, and would be read out as one.
     out.replace("<th></th>", "<td></td>")
+}
+
+/// Heads with the names that links have for them.
+fn anchored(mut events: Vec<Event<'_>>) -> Vec<Event<'_>> {
+    for at in 0..events.len() {
+        if !matches!(events[at], Event::Start(Tag::Heading { .. })) {
+            continue;
+        }
+        let within = events[at + 1..].iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
+        let words: String = within
+            .map(|event| match event {
+                Event::Text(text) | Event::Code(text) => text.as_ref(),
+                _ => "",
+            })
+            .collect();
+        if let Event::Start(Tag::Heading { id, .. }) = &mut events[at] {
+            *id = Some(slug(&words).into());
+        }
+    }
+    events
+}
+
+/// What a head is called in links: small letters, dashes for blanks, no punctuation.
+fn slug(words: &str) -> String {
+    let kept = words.trim().to_lowercase();
+    kept.chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
 }
 
 /// `OTHER.md#part` is a page here; what lies outside of the documentation has no page.
@@ -74,6 +103,34 @@ fn led(kind: LinkType, to: CowStr<'_>) -> CowStr<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_link_to_a_part_finds_it() {
+        let mut followed = 0;
+        for (name, text) in HELP {
+            let page = rendered(text);
+            for of_the_frame in ["search", "content", "keys"] {
+                assert!(
+                    !page.contains(&format!("id=\"{of_the_frame}\"")),
+                    "{name} has a head that is called as a part of every page"
+                );
+            }
+            for to in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                let Some((path, part)) = to.split_once('#').filter(|(path, _)| !path.starts_with("http")) else {
+                    continue;
+                };
+                let target = path.strip_prefix("/help/").unwrap_or(name);
+                let (_, there) = HELP.iter().find(|(known, _)| *known == target).unwrap();
+                assert!(
+                    rendered(there).contains(&format!("id=\"{part}\"")),
+                    "{name} leads to {to}, which is not there"
+                );
+                followed += 1;
+            }
+        }
+        assert!(followed > 0);
+        assert_eq!(slug("`up`: a cluster, in a second"), "up-a-cluster-in-a-second");
+    }
 
     #[test]
     fn every_page_is_reached_from_the_contents() {

@@ -9,14 +9,17 @@ use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::Word;
 
+use crate::fleet::{Course, Member, Move, Unit, UnitName};
 use crate::frame::{self, Frame};
 use crate::load::browse::{KindRow, Kinds, Listing, ObjectRow};
 use crate::load::decision::{DecisionPage, WriteRow};
+use crate::load::fleet::{FleetPage, Instance};
 use crate::load::object::{Moved, ObjectPage, Owner, Told};
 use crate::load::operator::{OperatorPage, Timeline, UnitRow};
 use crate::load::overview::{ClusterRow, FindingRow, OperatorRow, Overview};
 use crate::load::relations::Relation;
 use crate::load::search::{Found, Hit};
+use crate::load::units::Units;
 use crate::problem::Problem;
 use crate::recent::{Brief, Came};
 
@@ -92,6 +95,31 @@ fn view_of_object() -> ObjectPage {
             reason: HOSTILE.into(),
             message: HOSTILE.into(),
         }],
+    }
+}
+
+fn view_of_fleet() -> FleetPage {
+    let name = || UnitName { tenant: HOSTILE.into(), environment: Some(HOSTILE.into()) };
+    let member = |namespace: &str| {
+        Some(Member { namespace: namespace.into(), state: HOSTILE.into(), moving: 1, ..Member::default() })
+    };
+    let instance = |name: &str| Instance { name: name.into(), member: member(name), ..Instance::default() };
+    let a_move = |course| Move {
+        unit: name(),
+        from: HOSTILE.into(),
+        to: HOSTILE.into(),
+        step: HOSTILE.into(),
+        message: HOSTILE.into(),
+        course,
+        ..Move::default()
+    };
+    let moves = [Course::Going, Course::Returning, Course::Arrived, Course::Returned].map(a_move).to_vec();
+    let units = vec![Unit { name: name(), instance: "a".into(), moving: false }];
+    FleetPage {
+        served: true,
+        instances: vec![instance("a"), instance(HOSTILE)],
+        units: Units { hosted: true, units, units_total: 9, moves, now: Moment(2000), ..Units::default() },
+        ..FleetPage::default()
     }
 }
 
@@ -182,6 +210,10 @@ fn all() -> Vec<(&'static str, String)> {
         more: true,
     };
     let none = maud::html! {};
+    let acts = super::fleet::Acts {
+        application: &|one| super::acts::of_deployment(&one.namespace, &one.name, None),
+        unit: &|unit, to| super::acts::of_unit(unit, to, None),
+    };
     let pages = [
         ("overview", super::overview::overview(&overview)),
         ("operator", super::operator::operator(&operator, Some(HOSTILE), &none)),
@@ -191,6 +223,7 @@ fn all() -> Vec<(&'static str, String)> {
         ("kinds", super::browse::kinds(&kinds)),
         ("listing", super::browse::listing(&listing)),
         ("search", super::search::search(&found)),
+        ("fleet", super::fleet::fleet(&view_of_fleet(), HOSTILE, &acts)),
         ("trouble", super::trouble::trouble(&Problem::Missing(HOSTILE.into()))),
     ];
     let frame = Frame {

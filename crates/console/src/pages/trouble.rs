@@ -12,6 +12,7 @@ pub fn trouble(problem: &Problem) -> Markup {
         Problem::Unknown => "Sign in first",
         Problem::Denied(_) | Problem::Foreign(_) => "Not allowed",
         Problem::Cluster(_) => "A cluster does not answer",
+        Problem::Fleet(_) => "Not done",
         Problem::Stopped(_) => "Switchboard has stopped",
     };
     html! {

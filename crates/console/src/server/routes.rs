@@ -17,7 +17,7 @@ use super::{App, events};
 use crate::access::Visitor;
 use crate::frame::Frame;
 use crate::problem::Problem;
-use crate::{action, api, guard, load, pages};
+use crate::{action, api, entrance, fleet, guard, load, pages};
 
 type Shared = State<Arc<App>>;
 
@@ -65,37 +65,34 @@ pub(super) fn router(app: Arc<App>, beside: Vec<Area>) -> Router {
         .route("/objects/{cluster}/{kind}/{namespace}/{name}", get(object))
         .route("/map", get(map))
         .route("/shards", get(shards))
-        .route("/fleet", get(fleet))
+        .route("/fleet", get(fleet_page))
         .route("/search", get(search))
         .route("/help", get(help))
         .route("/help/{name}", get(help_page))
         .route("/events", get(events::events))
         .route("/assets/{name}", get(asset))
-        .route("/signin", get(sign_in))
         .merge(action::forms())
+        .merge(entrance::routes())
         .fallback(nothing)
         .with_state(app)
         .merge(api)
         .layer(admit)
 }
 
-fn frame(app: &App, headers: &HeaderMap, place: &'static str, title: impl Into<String>, version: &str) -> Frame {
+/// What stands around a page for whoever asks.
+pub(crate) fn frame(
+    app: &App,
+    headers: &HeaderMap,
+    place: &'static str,
+    title: impl Into<String>,
+    version: &str,
+) -> Frame {
     let frame =
         Frame { title: title.into(), place, theme: theme(headers), version: version.to_string(), ..Frame::default() };
     match app.gate.visitor(headers) {
         Some(visitor) => Frame { user: Some(visitor.name), seal: Some(visitor.seal), said: visitor.said, ..frame },
         None => frame,
     }
-}
-
-async fn sign_in(State(app): Shared, headers: HeaderMap) -> Response {
-    sign_in_page(&app, &headers, None)
-}
-
-/// The page to sign in on, with what went wrong.
-pub(crate) fn sign_in_page(app: &App, headers: &HeaderMap, wrong: Option<&Problem>) -> Response {
-    let wrong = wrong.map(ToString::to_string);
-    page(frame(app, headers, "", "Sign in", ""), Ok(pages::acts::sign_in(wrong.as_deref())))
 }
 
 fn visitor(frame: &Frame) -> Option<Visitor> {
@@ -194,18 +191,22 @@ async fn shards(State(app): Shared, headers: HeaderMap, Query(asked): Query<Aske
     page(frame(&app, &headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
 }
 
-async fn fleet(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+async fn fleet_page(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
     let filter = asked.filter();
     let view = load::fleet::load(&app.source, asked.page(), &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    // Applications may change without an operator here that looks at them.
-    let frame = Frame { refresh_s: Some(5), ..frame(&app, &headers, "Fleet", "Fleet", &version) };
+    let moving = view.as_ref().is_ok_and(|view| view.units.is_moving());
+    // Applications and moves may change without an operator here that looks at them.
+    let frame =
+        Frame { refresh_s: Some(if moving { 1 } else { 5 }), ..frame(&app, &headers, "Fleet", "Fleet", &version) };
     let visitor = visitor(&frame);
-    let act = |one: &load::fleet::Application| match one.kind {
-        "GitOpsDeployment" => pages::acts::of_deployment(&one.namespace, &one.name, visitor.as_ref()),
+    let unit = |unit: &fleet::Unit, to: &[&str]| pages::acts::of_unit(unit, to, visitor.as_ref());
+    let application = |one: &load::fleet::Application| match one.kind {
+        "GitOpsDeployment" if one.manual => pages::acts::of_deployment(&one.namespace, &one.name, visitor.as_ref()),
         _ => html! {},
     };
-    page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &act)))
+    let acts = pages::fleet::Acts { application: &application, unit: &unit };
+    page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &acts)))
 }
 
 async fn search(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {

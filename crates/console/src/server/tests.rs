@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod moves;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -30,6 +32,11 @@ struct Town {
 
 impl Town {
     async fn build() -> Self {
+        Self::with_fleet(None).await
+    }
+
+    /// With somebody who knows a fleet.
+    async fn with_fleet(fleet: Option<Arc<dyn crate::fleet::Fleet>>) -> Self {
         let cluster = Cluster::ephemeral().await;
         let (client, name) = (cluster.client(), ClusterName::new("main"));
         let settings = switchboard_kernel::host::Settings {
@@ -43,7 +50,7 @@ impl Town {
         let (host, handle) = Host::new(settings, vec![(Arc::new(Greeter), limits)]);
         tokio::spawn(host.run());
         let hosts = Hosts::new("127.0.0.1:7467".parse().unwrap(), Vec::new());
-        let source = Source::new(handle.clone(), name);
+        let source = Source::new(handle.clone(), name).with_fleet(fleet);
         let gate = Gate::new(client.clone());
         let app = App { source, hosts, gate, listeners: Arc::new(Semaphore::new(2)) };
         let town = Self { client, handle, router: routes::router(Arc::new(app), Vec::new()) };
@@ -225,8 +232,13 @@ impl Town {
 
     /// The token of a service account with these rights on operators.
     async fn token(&self, name: &str, verbs: &[&str]) -> String {
+        self.token_with(name, json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]))
+            .await
+    }
+
+    /// The token of a service account with these rights.
+    async fn token_with(&self, name: &str, rules: Value) -> String {
         self.put("serviceaccounts", json!({"metadata": {"name": name}})).await;
-        let rules = json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]);
         let rbac = "/apis/rbac.authorization.k8s.io/v1";
         self.post(&format!("{rbac}/clusterroles"), json!({"metadata": {"name": name}, "rules": rules})).await;
         let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": "default"}]);
@@ -251,8 +263,11 @@ impl Town {
 
     /// Signs in; gives the cookie and the seal of its forms.
     async fn sign_in(&self, token: &str) -> (String, String) {
-        let response = self.submit("/signin", "", OWN, &format!("token={token}")).await;
-        assert_eq!(response.status(), StatusCode::SEE_OTHER);
+        let response = self.submit("/signin", "", OWN, &format!("token={token}&back=%2Ffleet")).await;
+        assert_eq!(
+            (response.status(), &response.headers()["location"]),
+            (StatusCode::SEE_OTHER, &"/fleet".parse().unwrap())
+        );
         let cookie = response.headers()["set-cookie"].to_str().unwrap();
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
         assert!(!cookie.contains(token), "a token is no cookie");
@@ -275,6 +290,7 @@ impl Town {
     }
 }
 
+const SIGN_IN: &str = "/signin?back=%2Foperators%2Fgreeter";
 const OWN: &str = "http://localhost:7467";
 
 #[tokio::test]
@@ -293,7 +309,7 @@ async fn what_changes_something_needs_a_token_with_the_right() {
     town.submit("/actions/resume", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
     assert!(!town.paused().await);
     // Nobody, and somebody who says so.
-    assert_eq!(town.submit("/actions/pause", "", OWN, "operator=greeter").await.headers()["location"], "/signin");
+    assert_eq!(town.submit("/actions/pause", "", OWN, "operator=greeter").await.headers()["location"], SIGN_IN);
     assert!(!town.paused().await);
 }
 
@@ -308,7 +324,7 @@ async fn forms_of_other_sites_are_refused() {
     assert!(!town.paused().await);
     town.submit("/signout", &cookie, OWN, &format!("seal={seal}")).await;
     let after = town.submit("/actions/pause", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
-    assert_eq!(after.headers()["location"], "/signin", "who signed out is nobody");
+    assert_eq!(after.headers()["location"], SIGN_IN, "who signed out is nobody");
 }
 
 #[tokio::test]

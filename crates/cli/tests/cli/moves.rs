@@ -1,0 +1,151 @@
+//! A unit of the fleet that is moved through the console: rights, rows, Argo CD's objects, and what is written down.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use kube::Client;
+use serde_json::{Value, json};
+
+use crate::board::eventually;
+use crate::process::{CONTEXT, Serving, said, switchboard};
+
+const CONFIG: &str =
+    "console: {address: '127.0.0.1:0'}\noperators: {engine: {}}\ngitops: {namespace: argocd}\nlisten: '127.0.0.1:0'\n";
+const DEPLOYMENT: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/team/gitopsdeployments/guestbook";
+
+/// `switchboard up` with the service and what a team asks of it, and a second Argo CD.
+struct Yard {
+    serving: Serving,
+    folder: tempfile::TempDir,
+    client: Client,
+}
+
+impl Yard {
+    async fn open() -> Yard {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        fs::write(file("switchboard.yaml"), CONFIG).unwrap();
+        let mut command = switchboard(&["up", "--ephemeral", "--example", "deployments", "--config"]);
+        command.arg(file("switchboard.yaml")).arg("--state-dir").arg(file("state"));
+        let serving = Serving::start_with(command, Stdio::from(File::create(file("said")).unwrap()));
+        let client = serving.client(CONTEXT).await;
+        let yard = Yard { serving, folder, client };
+        yard.settled().await;
+        yard.fleet(&["add", "argocd-2", "--create-namespace"]);
+        yard
+    }
+
+    /// What the team asked for is deployed, and told of.
+    async fn settled(&self) {
+        eventually("Synced and Healthy", || async {
+            let status = self.get(DEPLOYMENT).await?["status"].clone();
+            (status["sync"]["status"] == "Synced" && status["health"]["status"] == "Healthy").then_some(())
+        })
+        .await;
+    }
+
+    fn fleet(&self, arguments: &[&str]) -> String {
+        let state = self.folder.path().join("state");
+        let mut command = switchboard(&["gitops", "fleet"]);
+        command.args(arguments).arg("--database").arg(format!("sqlite:{}", state.join("gitops.db").display()));
+        command.arg("--credentials-key-file").arg(state.join("gitops.keys"));
+        let output = command.arg("--kubeconfig").arg(&self.serving.kubeconfig).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(self.folder.path().join("said")).unwrap()
+    }
+
+    async fn get(&self, path: &str) -> Option<Value> {
+        self.client.request(http::Request::get(path).body(Vec::new()).unwrap()).await.ok()
+    }
+
+    async fn post(&self, path: &str, object: Value) -> Value {
+        let request = http::Request::post(path).header("Content-Type", "application/json");
+        self.client.request(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap()
+    }
+
+    /// The token of somebody who may do this with Argo CD instances.
+    async fn token(&self, name: &str, verbs: &[&str]) -> String {
+        let (rbac, meta) = ("/apis/rbac.authorization.k8s.io/v1", json!({"name": name}));
+        self.post("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": meta})).await;
+        let rules = json!([{"apiGroups": ["managed-gitops.redhat.com"], "resources": ["gitopsengineinstances"], "verbs": verbs}]);
+        self.post(&format!("{rbac}/clusterroles"), json!({"metadata": meta, "rules": rules})).await;
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
+        let subjects = json!([{"kind": "ServiceAccount", "name": name, "namespace": "default"}]);
+        let binding = json!({"metadata": meta, "roleRef": role, "subjects": subjects});
+        self.post(&format!("{rbac}/clusterrolebindings"), binding).await;
+        let wish = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}});
+        let made = self.post(&format!("/api/v1/namespaces/default/serviceaccounts/{name}/token"), wish).await;
+        made["status"]["token"].as_str().unwrap().to_string()
+    }
+
+    /// Asks the console's API; gives the status and the body.
+    fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
+        let said = self.said();
+        let address = said.lines().find_map(|line| line.strip_prefix("console at http://")).unwrap();
+        let address = address.trim_end_matches('/');
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(
+            stream,
+            "{method} /api/v1/{path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+    }
+
+    fn move_to(&self, token: &str, tenant: &str, to: &str) -> (u16, Value) {
+        self.ask("POST", "actions/move", token, &json!({"tenant": tenant, "to": to}).to_string())
+    }
+}
+
+#[tokio::test]
+async fn a_unit_is_moved_through_the_console_by_who_may() {
+    let yard = Yard::open().await;
+    let deployed = yard.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
+    let (stranger, mover) = (yard.token("stranger", &["get"]).await, yard.token("mover", &["move"]).await);
+    let (status, problem) = yard.move_to(&stranger, "team", "argocd-2");
+    assert_eq!(status, 403, "{problem}");
+    let (_, fleet) = yard.ask("GET", "fleet", &mover, "");
+    assert_eq!(fleet["units"], json!([{"tenant": "team", "environment": null, "instance": "argocd", "moving": false}]));
+    assert_eq!(fleet["instances"][1]["member"]["maxApplications"], 1000, "{fleet}");
+    for (tenant, to, status, detail) in [
+        ("team", "nowhere", 404, "could not find an Argo CD instance in namespace `nowhere`"),
+        ("nobody", "argocd-2", 404, "could not find what tenant `nobody` deploys to `its own namespace`"),
+        ("team", "argocd", 409, "could not move the unit: it is on that Argo CD instance already"),
+    ] {
+        let (given, problem) = yard.move_to(&mover, tenant, to);
+        assert_eq!((given, &problem["detail"]), (status, &json!(detail)), "{problem}");
+        assert!(!problem["hint"].as_str().unwrap().is_empty(), "{problem}");
+    }
+    let (status, done) = yard.move_to(&mover, "team", "argocd-2");
+    assert_eq!(status, 200, "{done}");
+    assert_eq!(done["done"], "team is on its way from argocd to argocd-2");
+    assert_eq!(done["command"], "switchboard gitops fleet move team --to argocd-2");
+    let arrived = eventually("it is there", || async {
+        let (_, fleet) = yard.ask("GET", "fleet", &mover, "");
+        (fleet["moves"][0]["course"] == "arrived").then_some(fleet)
+    })
+    .await;
+    assert_eq!((&arrived["moves"][0]["from"], &arrived["moves"][0]["to"]), (&json!("argocd"), &json!("argocd-2")));
+    assert_eq!(arrived["units"][0]["instance"], "argocd-2");
+    assert!(yard.fleet(&["list"]).contains("argocd-2   active  1/1000        1/1000  0"), "{}", yard.fleet(&["list"]));
+    let now = yard.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
+    assert_eq!(now["metadata"]["uid"], deployed["metadata"]["uid"], "what was deployed is what it was");
+    let log = yard.said();
+    for words in [
+        "system:serviceaccount:default:mover asked for `switchboard gitops fleet move team --to argocd-2`: done",
+        "system:serviceaccount:default:stranger asked for `switchboard gitops fleet move team --to argocd-2`: refused",
+    ] {
+        assert!(log.contains(words), "{words} is not written down in {log}");
+    }
+}
