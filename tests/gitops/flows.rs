@@ -74,11 +74,11 @@ async fn flows_of_the_service() {
     let mut roles = Roles::start(&stage);
     automated(&stage, &mut roles).await;
     manual(&stage, &mut roles).await;
-    terminated(&stage).await;
+    terminated(&stage, &mut roles).await;
     https(&stage, &mut roles).await;
-    ssh(&stage).await;
+    ssh(&stage, &mut roles).await;
     environments(&stage, &mut roles).await;
-    isolated(&stage).await;
+    isolated(&stage, &mut roles).await;
     finalized(&stage, &mut roles).await;
     moved(&stage, &mut roles).await;
     database_away(&mut stage).await;
@@ -159,7 +159,7 @@ async fn manual(stage: &Stage, roles: &mut Roles) {
 }
 
 /// A run that is deleted stops a sync that would never end.
-async fn terminated(stage: &Stage) {
+async fn terminated(stage: &Stage, roles: &mut Roles) {
     stage.namespace("stuck").await;
     let hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: before\n  annotations: {argocd.argoproj.io/hook: PreSync}\nspec:\n  template:\n    spec: {restartPolicy: Never, containers: [{name: c, image: c}]}\n";
     stage.git.commit("stuck", &[("deploy/before.yaml", hook)]);
@@ -173,6 +173,7 @@ async fn terminated(stage: &Stage) {
     let told = (GITOPS, DEPLOYMENT, "stuck", "web");
     stage.until(told, "syncing", phase("Running")).await;
     stage.delete(GITOPS, SYNC_RUN, "stuck", "now").await;
+    roles.bounce(stage);
     stage.until(told, "stopped", phase("Failed")).await;
     let instance = stage.home(&name).await;
     let idle = |object: Option<&Value>| object.is_some_and(|object| object.get("operation").is_none());
@@ -224,13 +225,15 @@ async fn https(stage: &Stage, roles: &mut Roles) {
 }
 
 /// A private repository over SSH.
-async fn ssh(stage: &Stage) {
+async fn ssh(stage: &Stage, roles: &mut Roles) {
     stage.namespace("keyed").await;
     commit(stage, "private-keyed", "grey", "web").await;
     let key = stage.git.set_key();
     let url = format!("{}/private-keyed", stage.git.ssh);
     secret(stage, "keyed", "key", "repository-credential", json!({ "sshPrivateKey": key })).await;
     credential(stage, "keyed", "key", &url).await;
+    stage.rows::<RepositoryCredentials>(2).await;
+    roles.bounce(stage);
     let told = (GITOPS, CREDENTIAL, "keyed", "key");
     stage.until(told, "let in", condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
     stage.create(deployment("keyed", "web", &url, "automated", json!({}))).await;
@@ -285,7 +288,7 @@ async fn environments(stage: &Stage, roles: &mut Roles) {
 }
 
 /// What a repository says is for another tenant is not deployed there.
-async fn isolated(stage: &Stage) {
+async fn isolated(stage: &Stage, roles: &mut Roles) {
     stage.namespace("thief").await;
     let theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen, namespace: shop}\n";
     stage.git.commit("thief", &[("deploy/theirs.yaml", theirs)]);
@@ -297,6 +300,7 @@ async fn isolated(stage: &Stage) {
     stage.until((GITOPS, DEPLOYMENT, "thief", "web"), "refused", refused).await;
     assert!(stage.get("v1", "ConfigMap", "shop", "stolen").await.is_none());
     stage.delete(GITOPS, DEPLOYMENT, "thief", "web").await;
+    roles.bounce(stage);
     stage.until((GITOPS, DEPLOYMENT, "thief", "web"), "gone", gone).await;
 }
 

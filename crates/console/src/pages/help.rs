@@ -120,7 +120,8 @@ mod tests {
                     continue;
                 };
                 let target = path.strip_prefix("/help/").unwrap_or(name);
-                let (_, there) = HELP.iter().find(|(known, _)| *known == target).unwrap();
+                let (_, there) =
+                    HELP.iter().find(|(known, _)| *known == target).expect("it is led to pages that there are");
                 assert!(
                     rendered(there).contains(&format!("id=\"{part}\"")),
                     "{name} leads to {to}, which is not there"
