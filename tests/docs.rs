@@ -338,14 +338,17 @@ fn mentioned(page: &Path) -> Vec<String> {
     spans.map(plain).filter_map(whole).collect()
 }
 
+/// What a reader puts in place of a word.
+fn put(word: &str) -> &str {
+    PLACEHOLDERS.iter().find(|(placeholder, _)| *placeholder == word).map_or(word, |(_, one)| *one)
+}
+
 /// A verb that went, or a flag that has another name now, is noticed wherever it is told of.
 #[test]
 fn commands_in_sentences_are_understood() {
     let mut wrong = Vec::new();
     for page in documents() {
         for line in mentioned(&page) {
-            let put =
-                |word| PLACEHOLDERS.iter().find(|(placeholder, _)| *placeholder == word).map_or(word, |(_, one)| *one);
             let words = line.split(' ').skip(1).map(put);
             let ran = Command::new(process::binary().unwrap()).args(words).arg("--help").output().unwrap();
             if !ran.status.success() {

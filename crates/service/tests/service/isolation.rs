@@ -1,0 +1,172 @@
+//! A tenant tries to use what is another's, by every word it can write into a resource of its own.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use switchboard_ledger::rows::*;
+
+use crate::base::{Base, on_both};
+use crate::stage::{
+    CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS, Stage, TARGET, kubeconfig,
+    plain, send, uid,
+};
+
+on_both! {
+    an_environment_of_another_has_no_name
+    a_run_syncs_nothing_of_anothers
+    a_secret_of_another_has_no_name
+    a_credential_serves_its_tenant_alone
+}
+
+fn to(environment: &str) -> Value {
+    let mut spec = plain();
+    spec["destination"] = json!({"environment": environment, "namespace": "web"});
+    spec
+}
+
+fn manual() -> Value {
+    let mut spec = plain();
+    spec["type"] = "manual".into();
+    spec
+}
+
+/// Makes a resource of `bank`; none if the cluster does not even take it.
+async fn attempt(stage: &Stage, plural: &str, kind: &str, name: &str, spec: Value) -> Option<Value> {
+    let body = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": kind,
+        "metadata": {"name": name, "namespace": "bank"}, "spec": spec});
+    send(&stage.tenants, "POST", &format!("{GROUP}/namespaces/bank/{plural}"), body).await.ok()
+}
+
+async fn first_condition(stage: &Stage, plural: &str, name: &str) -> Option<Value> {
+    let found = stage.resource("bank", plural, name).await?;
+    found["status"]["conditions"].as_array()?.first().cloned()
+}
+
+async fn synced(stage: &Stage, namespace: &str, name: &str) {
+    stage
+        .until("a status", async || {
+            stage.deployment(namespace, name).await.filter(|web| web["status"]["sync"]["status"] == "Synced")
+        })
+        .await;
+}
+
+/// Every way there is to write the name of something that is in another namespace.
+fn names(name: &str, uid: &str, row: &str) -> Vec<String> {
+    let forms =
+        ["NAME", "shop/NAME", "../shop/NAME", "..%2fshop%2fNAME", "shop.NAME", "/namespaces/shop/NAME", "shop:NAME"];
+    let mut all: Vec<String> = forms.iter().map(|form| form.replace("NAME", name)).collect();
+    all.extend([uid.to_string(), row.to_string(), format!("managed-env-{row}"), format!("gitopsdepl-{uid}")]);
+    all
+}
+
+async fn an_environment_of_another_has_no_name(base: Base) {
+    let stage = Stage::new(base).await;
+    let environment = uid(&stage.environment("shop", "stage", "token-of-shop").await);
+    stage.deploy("shop", "web", to("stage")).await;
+    synced(&stage, "shop", "web").await;
+    let row = stage.all::<ApiToDatabase>().await.remove(0).relation_key;
+    for (number, name) in names("stage", &environment, &row).iter().enumerate() {
+        let own = format!("try-{number}");
+        if attempt(&stage, "gitopsdeployments", "GitOpsDeployment", &own, to(name)).await.is_none() {
+            continue;
+        }
+        let error = stage.until("an error", async || first_condition(&stage, "gitopsdeployments", &own).await).await;
+        assert_eq!((&error["type"], &error["status"]), (&json!("ErrorOccurred"), &json!("True")), "{name}");
+    }
+    stage.settled().await;
+    assert_eq!(stage.all::<Application>().await.len(), 1, "that of shop alone");
+    let users: Vec<ClusterUser> = stage.all().await;
+    let shop = users.iter().find(|user| user.display_name.as_deref() == Some("shop")).unwrap();
+    let granted: Vec<AppProjectManagedEnvironment> = stage.all().await;
+    assert!(granted.iter().all(|one| one.user == shop.id), "{granted:?}");
+    // Who writes the same environment down with a Secret of its own gets its own credential there, not the other's.
+    stage.environment("bank", "stage", "token-of-bank").await;
+    stage.deploy("bank", "own", to("stage")).await;
+    synced(&stage, "bank", "own").await;
+    let secrets = stage.secrets_of_argo().await;
+    let tokens = |token: &str| secrets.iter().filter(|one| decoded(one, "config").contains(token)).collect::<Vec<_>>();
+    for (token, user) in [("token-of-shop", "shop"), ("token-of-bank", "bank")] {
+        let user = stage.all::<ClusterUser>().await.into_iter().find(|one| one.display_name.as_deref() == Some(user));
+        let found = tokens(token);
+        assert_eq!(found.len(), 1);
+        assert_eq!(decoded(found[0], "project"), format!("app-project-{}", user.unwrap().id));
+    }
+}
+
+fn decoded(secret: &Value, key: &str) -> String {
+    let bytes = STANDARD.decode(secret["data"][key].as_str().unwrap_or_default()).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+async fn a_run_syncs_nothing_of_anothers(base: Base) {
+    let stage = Stage::new(base).await;
+    let web = uid(&stage.deploy("shop", "web", manual()).await);
+    synced(&stage, "shop", "web").await;
+    let row: Application = stage.all().await.remove(0);
+    for (number, name) in names("web", &web, row.id.as_str()).iter().enumerate() {
+        let spec = json!({"gitopsDeploymentName": name, "revisionID": "4403172"});
+        attempt(&stage, SYNC_RUNS, "GitOpsDeploymentSyncRun", &format!("try-{number}"), spec).await;
+    }
+    // One of its own that came later is done: the others had their turn.
+    let own = uid(&stage.deploy("bank", "own", manual()).await);
+    synced(&stage, "bank", "own").await;
+    let spec = json!({"gitopsDeploymentName": "own", "revisionID": "4403172"});
+    attempt(&stage, SYNC_RUNS, "GitOpsDeploymentSyncRun", "own", spec).await.unwrap();
+    let over = stage.until("an end", async || first_condition(&stage, SYNC_RUNS, "own").await).await;
+    assert_eq!(over["status"], "False");
+    assert!(stage.application(&own).await.unwrap()["status"]["operationState"].is_object());
+    let runs: Vec<SyncOperation> = stage.all().await;
+    assert!(runs.iter().all(|run| run.application.as_ref() != Some(&row.id)), "{runs:?}");
+    let theirs = stage.application(&web).await.unwrap();
+    assert!(theirs.get("operation").is_none() && theirs["status"].get("operationState").is_none(), "{theirs:#}");
+}
+
+async fn a_secret_of_another_has_no_name(base: Base) {
+    let stage = Stage::new(base).await;
+    stage.secret("shop", "login", CREDENTIAL_SECRET, json!({"username": "robot", "password": "of-shop"})).await;
+    stage.secret("shop", "cluster", ENVIRONMENT_SECRET, json!({"kubeconfig": kubeconfig("token-of-shop")})).await;
+    for (number, name) in names("login", "uid", "row").iter().enumerate() {
+        let own = format!("try-{number}");
+        let spec = json!({"repository": "https://git.example/Shop/web.git", "secret": name});
+        if attempt(&stage, CREDENTIALS, "GitOpsDeploymentRepositoryCredential", &own, spec).await.is_some() {
+            let said = stage.until("a condition", async || first_condition(&stage, CREDENTIALS, &own).await).await;
+            assert_eq!(said["status"], "True", "{name}: {said}");
+        }
+    }
+    for (number, name) in names("cluster", "uid", "row").iter().enumerate() {
+        let own = format!("try-{number}");
+        let spec = json!({"apiURL": TARGET, "credentialsSecret": name, "allowInsecureSkipTLSVerify": false});
+        if attempt(&stage, ENVIRONMENTS, "GitOpsDeploymentManagedEnvironment", &own, spec).await.is_some() {
+            let said = stage.until("a condition", async || first_condition(&stage, ENVIRONMENTS, &own).await).await;
+            assert_eq!(said["status"], "False", "{name}: {said}");
+        }
+    }
+    assert!(stage.network.credentials.lock().unwrap().is_empty(), "no credential of another is tried");
+    assert!(stage.network.environments.lock().unwrap().is_empty(), "no kubeconfig of another is tried");
+    assert!(stage.all::<RepositoryCredentials>().await.is_empty());
+}
+
+/// The same repository, and a beginning of its address: neither gives a tenant what the other signed in with, nor the other
+/// what it signed in with itself.
+async fn a_credential_serves_its_tenant_alone(base: Base) {
+    let stage = Stage::new(base).await;
+    let login = |password: &str| json!({"username": "robot", "password": password});
+    stage.secret("shop", "login", CREDENTIAL_SECRET, login("of-shop")).await;
+    stage.secret("bank", "login", CREDENTIAL_SECRET, login("of-bank")).await;
+    let url = "https://git.example/Shop/web.git";
+    let wanted = [("shop", "git", url), ("bank", "same", url), ("bank", "beginning", "https://git.example/Shop")];
+    for (namespace, name, url) in wanted {
+        let spec = json!({"repository": url, "secret": "login"});
+        stage.make(namespace, CREDENTIALS, "GitOpsDeploymentRepositoryCredential", name, spec).await;
+    }
+    stage.until("three Secrets", async || (stage.secrets_of_argo().await.len() == 3).then_some(())).await;
+    stage.settled().await;
+    let users: Vec<ClusterUser> = stage.all().await;
+    for secret in stage.secrets_of_argo().await {
+        // A template by the beginning of an address would serve repositories that are not named.
+        assert_eq!(secret["metadata"]["labels"]["argocd.argoproj.io/secret-type"], "repository", "{secret:#}");
+        let owner = decoded(&secret, "password").strip_prefix("of-").map(str::to_string);
+        let user = users.iter().find(|user| user.display_name == owner).unwrap();
+        assert_eq!(decoded(&secret, "project"), format!("app-project-{}", user.id));
+    }
+}
