@@ -198,7 +198,7 @@ impl Drop for Browser {
         // A driver that is killed leaves its browser behind, which then takes the time of the tests after it.
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
             let _ = stream.set_read_timeout(Some(PATIENCE));
-            let _ = write!(stream, "DELETE /session/{} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", self.session);
+            let _ = write!(stream, "DELETE /session/{} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", self.session);
             let _ = stream.read(&mut [0; 1]);
         }
         let _ = self.driver.kill();

@@ -91,14 +91,21 @@ function soon() {
   timer = setTimeout(refresh, Math.max(0, REFRESH_MS - (Date.now() - asked)));
 }
 if (mark && banner && document.querySelector("[data-live]")) {
-  const events = new EventSource("/events");
-  events.addEventListener("pulse", (event) => {
-    heard = Date.now();
-    const pulse = JSON.parse(event.data);
-    if (pulse.stopped) { stale(true, "the kernel has stopped."); return; }
-    if (pulse.version !== version) { version = pulse.version; soon(); } else stale(false);
-  });
-  events.addEventListener("error", () => stale(true, "Switchboard does not answer."));
+  let events;
+  const listen = () => {
+    events = new EventSource("/events");
+    events.addEventListener("pulse", (event) => {
+      heard = Date.now();
+      const pulse = JSON.parse(event.data);
+      if (pulse.stopped) { stale(true, "the kernel has stopped."); return; }
+      if (pulse.version !== version) { version = pulse.version; soon(); } else stale(false);
+    });
+    events.addEventListener("error", () => stale(true, "Switchboard does not answer."));
+  };
+  listen();
+  // A page that is kept to go back to would keep its connection: of six there are, none would be left for the next page.
+  addEventListener("pagehide", () => events.close());
+  addEventListener("pageshow", (event) => { if (event.persisted) { heard = Date.now(); listen(); soon(); } });
   const again = () => { const every = Number(root.dataset.refresh || 0); if (every > 0) setTimeout(() => { soon(); again(); }, every * 1000); };
   again();
   setInterval(() => { if (Date.now() - heard > QUIET_MS) stale(true, "nothing was heard from Switchboard."); }, 1000);

@@ -31,7 +31,7 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
                     div { dt { (word(state)) } dd { (view.states.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
-            div.columns { (instances(view)) (environments(view)) (operations(view)) }
+            (instances(view))
             @if view.units.hosted { (moves(&view.units)) }
             form.row action="/fleet" {
                 label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
@@ -39,8 +39,14 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
             }
             (panel("applications", &count(view.total, "application"), &html! { span.faint { "worst first" } }, &html! { (applications(&view.applications, acts.application)) (pager(&base, view.page, PAGE, view.total)) }))
             @if view.units.hosted { (units(view, acts.unit)) }
+            div.columns { (environments(view)) (operations(view)) }
         }
     }
+}
+
+/// What Argo CD says of a failure, without who passed it on to whom: the cause comes last.
+fn cause(message: &str) -> &str {
+    message.rsplit_once("desc = ").map_or(message, |(_, last)| last)
 }
 
 fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Markup {
@@ -55,7 +61,7 @@ fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Ma
                     td data-label="Health" { @if one.health.is_empty() { span.faint { "–" } } @else { (one.health) } }
                     td.reason { (one.repository) br; span.faint.small.mono { (one.revision) } }
                     td.reason { (one.destination) }
-                    td.reason title=(one.message) { div.clamp { (one.message) } }
+                    td.reason title=(one.message) { div.clamp { (cause(&one.message)) } }
                     td { (act(one)) }
                 } } }
             } }
@@ -138,4 +144,17 @@ fn operations(view: &FleetPage) -> Markup {
             @if view.operations.is_empty() { p.empty { "Nothing." } } @else { div.body { ul.plain { @for one in &view.operations { li { a href=(one.href) { (one.name) } } } } } }
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_is_told_without_who_passed_it_on() {
+        let said =
+            "Failed to load target state: rpc error: code = Unknown desc = no-such-folder: app path does not exist";
+        assert_eq!(cause(said), "no-such-folder: app path does not exist");
+        assert_eq!(cause("back-off restarting failed container"), "back-off restarting failed container");
+    }
 }

@@ -78,7 +78,7 @@ fn operators(view: &Overview) -> Markup {
                             tr {
                                 td { a href=(operator_href(&row.name)) { strong { (row.name) } } @if row.paused { " " span.tag.hot { "paused" } } }
                                 td { (word(row.state)) }
-                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { div.clamp title=(row.reason) { (row.reason) } } }
+                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { (row.reason) } }
                                 td.num data-label="Units" { @if row.units_waiting > 0 { span.faint { (row.units_waiting) " of " } } (row.units) }
                                 td.num data-label="Runs" { (row.runs) }
                                 td.num data-label="Failed" { (row.failures) }
