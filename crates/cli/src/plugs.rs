@@ -5,12 +5,11 @@ mod graph;
 mod render;
 mod status;
 
-use std::io::Write;
-
 use clap::{Args, Subcommand};
 use switchboard_object::yaml;
 
 use crate::failure::Failure;
+use crate::form;
 
 /// Looks at plugs and sockets.
 #[derive(Args)]
@@ -38,7 +37,7 @@ impl Plugs {
             Command::Status(status) => status.run().await,
             Command::Render(render) => render.run(),
             Command::Graph(graph) => graph.run().await,
-            Command::Crds => print(&crds()),
+            Command::Crds => form::write(&crds()),
         }
     }
 }
@@ -46,11 +45,6 @@ impl Plugs {
 fn crds() -> String {
     let documents: Vec<String> = switchboard_plugs::crds::crds().iter().map(yaml::to_string).collect();
     documents.join("---\n")
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ mod endpoint;
 mod life;
 mod pod;
 
-pub use answer::{Answer, AnswerError, config_answer};
+pub use answer::{Answer, AnswerError, config_answer, config_values};
 pub use attend::{Attendant, Outcome};
 pub use body::{Coupled, config_body, config_key, event_body, event_mark};
 pub use call::{CALL_TIMEOUT, Call, Caller, MAX_ANSWER_BYTES, PING_TIMEOUT, Said};

@@ -1,14 +1,17 @@
 //! What a plug and a socket would do, from files alone: no cluster is asked, nothing is written.
 
 mod files;
+mod happenings;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::{Action, Event, ModelError, Plug, Resource, Socket};
+use crate::model::{Action, Event, ModelError, Plug, Socket};
 use crate::render::{
-    Both, Engine, Pair, Rendered, Roots, Trouble, Values, Who, check_interface, config, data, objects, result, vars,
+    Both, Engine, Pair, Trouble, Values, Who, check_interface, checked, checked_so_far, config_before, data, result,
+    vars,
 };
+use happenings::Happenings;
 
 pub use files::Files;
 
@@ -25,6 +28,9 @@ pub struct Preview {
     pub events: Vec<Happening>,
     /// What is left out, and why.
     pub left_out: Vec<String>,
+    /// Whose apparatus would be asked, and whose answer was not given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<Who>,
 }
 
 /// One event on one side.
@@ -60,6 +66,11 @@ pub enum PreviewError {
     /// Plug and socket do not fit.
     #[error("the plug does not fit the socket: {0}")]
     Unfit(String),
+    /// An answer of nobody.
+    #[error(
+        "the {0} has no apparatus, so there is no answer of it\nhint: give it `spec.apparatus`, or leave the answer out"
+    )]
+    Unasked(&'static str),
     /// Something cannot be computed.
     #[error("could not make {what}")]
     Trouble {
@@ -76,7 +87,10 @@ fn trouble(what: impl Into<String>) -> impl FnOnce(Trouble) -> PreviewError {
     move |source| PreviewError::Trouble { what, source }
 }
 
-/// What a plug and a socket would do, with the Secrets, ConfigMaps and other objects that they name given as `files`.
+/// What a plug and a socket would do, with the Secrets, ConfigMaps and other objects that they name, and what their programs answer,
+/// given as `files`.
+///
+/// Whatever needs an answer that was not given is left out, and said; all else is there.
 ///
 /// # Errors
 /// [`PreviewError`] names what is wrong with them.
@@ -85,29 +99,56 @@ pub fn preview(plug: &Value, socket: &Value, files: &Files, engine: &Engine) -> 
     let socket = Socket::read(socket).map_err(|error| PreviewError::Model("socket", error))?;
     let pair = Pair { plug: &plug, socket: &socket };
     check_interface(pair).map_err(PreviewError::Unfit)?;
-    let mut left_out: Vec<String> = Who::BOTH
-        .into_iter()
-        .filter(|who| pair.side(*who).apparatus.is_some())
-        .map(|who| format!("the apparatus of the {} is not asked: what its /config adds is left out", who.word()))
-        .collect();
+    let has_apparatus = |who: &Who| pair.side(*who).apparatus.is_some();
+    if let Some(who) = Who::BOTH.into_iter().find(|who| files.answer(*who).is_some() && !has_apparatus(who)) {
+        return Err(PreviewError::Unasked(who.word()));
+    }
+    let unanswered: Vec<Who> =
+        Who::BOTH.into_iter().filter(|who| has_apparatus(who) && files.answer(*who).is_none()).collect();
+    let mut left_out = Vec::new();
     let data = data(files, pair).map_err(trouble("the data"))?;
-    let config_of = |who: Who| {
-        let own = vars(files, engine, pair, who, &pair.side(who).vars)
-            .map_err(trouble(format!("the vars of the {}", who.word())))?;
-        config(files, engine, pair, who, &data, &own, None)
-            .map_err(trouble(format!("the config of the {}", who.word())))
-    };
+    let mut config_of = |who: Who| configured(files, engine, pair, who, &data, &unanswered, &mut left_out);
     let config = Both { plug: config_of(Who::Plug)?, socket: config_of(Who::Socket)? };
     let result = match results(files, engine, pair, &data, &config) {
         Ok(result) => Some(result),
-        Err(Trouble::Missing(why)) => {
+        Err(why) if matches!(why, Trouble::Missing(_)) || !unanswered.is_empty() => {
             left_out.push(format!("the results, and what is made of them: {why}"));
             None
         }
         Err(source) => return Err(PreviewError::Trouble { what: "the results".to_string(), source }),
     };
-    let events = Happenings { engine, pair, config: &config, result: result.as_ref() }.all()?;
-    Ok(Preview { config, result, events, left_out })
+    let happenings = Happenings::new(engine, pair, &config, result.as_ref(), !unanswered.is_empty());
+    let (events, without) = happenings.all()?;
+    left_out.extend(without);
+    Ok(Preview { config, result, events, left_out, unanswered })
+}
+
+/// The configuration of a side, as far as it is known.
+fn configured(
+    files: &Files,
+    engine: &Engine,
+    pair: Pair<'_>,
+    who: Who,
+    data: &Both<Values>,
+    unanswered: &[Who],
+    left_out: &mut Vec<String>,
+) -> Result<Values, PreviewError> {
+    let own = vars(files, engine, pair, who, &pair.side(who).vars)
+        .map_err(trouble(format!("the vars of the {}", who.word())))?;
+    let wrong = |source: Trouble| trouble(format!("the config of the {}", who.word()))(source);
+    let mut values = config_before(files, engine, pair, who, data, &own).map_err(wrong)?;
+    let interface = pair.socket.interface.as_ref();
+    if !unanswered.contains(&who) {
+        values.extend(files.answer(who).cloned().unwrap_or_default());
+        return checked(interface, who, "config", values).map_err(wrong);
+    }
+    let (passed, missing) = checked_so_far(interface, who, "config", values).map_err(wrong)?;
+    left_out.push(format!("what the apparatus of the {} adds to its config, and to what is made of that", who.word()));
+    let added = |name: &String| {
+        format!("{} config property '{name}', which is required and which its apparatus may add", who.word())
+    };
+    left_out.extend(missing.iter().map(added));
+    Ok(passed)
 }
 
 fn results(
@@ -119,110 +160,6 @@ fn results(
 ) -> Result<Both<Values>, Trouble> {
     let plug = result(files, engine, pair, Who::Plug, data, config)?;
     Ok(Both { plug, socket: result(files, engine, pair, Who::Socket, data, config)? })
-}
-
-struct Happenings<'a> {
-    engine: &'a Engine,
-    pair: Pair<'a>,
-    config: &'a Both<Values>,
-    result: Option<&'a Both<Values>>,
-}
-
-impl Happenings<'_> {
-    fn all(&self) -> Result<Vec<Happening>, PreviewError> {
-        let mut all = Vec::new();
-        for event in Event::ALL {
-            for side in Who::BOTH {
-                all.push(Happening { event, side, acts: self.acts(event, side)? });
-            }
-            if matches!(event, Event::Coupled | Event::Updated) {
-                // Of results, the socket's objects come first.
-                for side in [Who::Socket, Who::Plug] {
-                    let made = self.of_result(side)?;
-                    let place = all.iter_mut().rev().find(|one| one.event == event && one.side == side);
-                    place.expect("both sides have every event").acts.extend(made.into_iter().map(act));
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    fn acts(&self, event: Event, side: Who) -> Result<Vec<Act>, PreviewError> {
-        let mut acts: Vec<Act> = self.at(event, side)?.into_iter().map(act).collect();
-        match event {
-            Event::Decoupled => acts.extend(self.going(side, &[Event::Coupled, Event::Updated])?),
-            Event::Deleted => acts.extend(self.going(side, &[Event::Created])?),
-            _ => {}
-        }
-        Ok(acts)
-    }
-
-    fn at(&self, event: Event, side: Who) -> Result<Vec<Rendered>, PreviewError> {
-        let alone = matches!(event, Event::Created | Event::Deleted);
-        let root = match (alone, side) {
-            (true, Who::Plug) => Roots::alone(side, &self.pair.plug.seen),
-            (true, Who::Socket) => Roots::alone(side, &self.pair.socket.seen),
-            (false, _) => Roots::pair(self.pair).config(self.config),
-        };
-        self.rendered(side, &self.pair.side(side).resources, |entry| entry.when.contains(&event), &root)
-            .map_err(trouble(format!("the objects of the {} at {}", side.word(), event.word())))
-    }
-
-    fn of_result(&self, side: Who) -> Result<Vec<Rendered>, PreviewError> {
-        let Some(result) = self.result else { return Ok(Vec::new()) };
-        let root = Roots::pair(self.pair).config(self.config).result(result, side);
-        self.rendered(side, &self.pair.side(side).result_resources, |_| true, &root)
-            .map_err(trouble(format!("the resultResources of the {}", side.word())))
-    }
-
-    fn rendered(
-        &self,
-        side: Who,
-        entries: &[Resource],
-        takes: impl Fn(&Resource) -> bool,
-        root: &Roots,
-    ) -> Result<Vec<Rendered>, Trouble> {
-        objects(self.engine, self.pair.meta(side), entries, takes, &root.value())
-    }
-
-    /// What was made at these events goes, the last first.
-    fn going(&self, side: Who, events: &[Event]) -> Result<Vec<Act>, PreviewError> {
-        let mut made = Vec::new();
-        for event in events {
-            made.extend(self.at(*event, side)?);
-        }
-        if events.contains(&Event::Coupled) {
-            made.extend(self.of_result(side)?);
-        }
-        let mut going: Vec<Act> = Vec::new();
-        for one in made.into_iter().filter(|one| one.goes) {
-            if !going.iter().any(|other| same(&other.object, &one.object)) {
-                going.push(Act { action: Action::Delete, object: reference(&one.object), place: one.place });
-            }
-        }
-        going.reverse();
-        Ok(going)
-    }
-}
-
-fn act(rendered: Rendered) -> Act {
-    Act { place: rendered.place, action: rendered.action, object: rendered.object }
-}
-
-fn same(one: &Value, other: &Value) -> bool {
-    ["/apiVersion", "/kind", "/metadata/namespace", "/metadata/name"]
-        .iter()
-        .all(|pointer| one.pointer(pointer) == other.pointer(pointer))
-}
-
-/// An object by name: what a deletion needs of it.
-fn reference(object: &Value) -> Value {
-    let metadata = &object["metadata"];
-    serde_json::json!({
-        "apiVersion": object["apiVersion"],
-        "kind": object["kind"],
-        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
-    })
 }
 
 #[cfg(test)]

@@ -24,11 +24,11 @@ use switchboard_kernel::operator::Stop;
 
 use crate::model::{Plug, Socket};
 
-pub use contract::{check_interface, checked, secret_names};
+pub use contract::{check_interface, checked, checked_so_far, secret_names};
 pub use engine::{Engine, RenderError};
 pub use objects::{Rendered, objects};
 pub use roots::Roots;
-pub use values::{config, data, result, vars};
+pub use values::{config, config_before, data, result, vars};
 
 /// Values by name.
 pub type Values = BTreeMap<String, String>;

@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 use switchboard_plugs::picture::{dot, svg};
 
 use super::cluster::Where;
-use super::print;
 use crate::failure::Failure;
+use crate::form;
 
 /// Draws plugs and sockets.
 #[derive(Args)]
@@ -30,7 +30,7 @@ impl Graph {
     /// Prints it.
     pub async fn run(self) -> Result<(), Failure> {
         let board = self.place.board().await?;
-        print(&match self.output {
+        form::write(&match self.output {
             Form::Svg => svg(&board),
             Form::Dot => dot(&board),
         })

@@ -6,12 +6,13 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use switchboard_object::yaml;
+use switchboard_plugs::apparatus::config_values;
 use switchboard_plugs::model::Action;
 use switchboard_plugs::preview::{Files, Preview, preview};
-use switchboard_plugs::render::Engine;
+use switchboard_plugs::render::{Engine, Who};
 
-use super::print;
 use crate::failure::Failure;
+use crate::form;
 use crate::talk::say;
 
 /// Renders a plug and a socket from files.
@@ -23,6 +24,9 @@ pub struct Render {
     /// The plug, when there are several
     #[arg(long, value_name = "NAME")]
     plug: Option<String>,
+    /// What the apparatus of a side answers to `/config`, as YAML or JSON: `socket=answer.yaml`. Without it, what needs the answer is left out
+    #[arg(long, value_name = "SIDE=FILE", value_parser = answer)]
+    answer: Vec<(Who, PathBuf)>,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
@@ -55,6 +59,22 @@ enum RenderError {
     /// The socket is missing.
     #[error("the socket {0} is not in the files")]
     NoSocket(String),
+    /// No answer of an apparatus.
+    #[error("the answer in {} must be a map, and is {}\nhint: write what POST /config answers, such as {{\"realm\": \"example\"}}", .0.display(), .1)]
+    NoAnswer(PathBuf, &'static str),
+    /// Two answers of one.
+    #[error("two answers are given for the {0}\nhint: give one --answer for each side")]
+    Twice(&'static str),
+}
+
+/// `socket=answer.yaml`.
+fn answer(text: &str) -> Result<(Who, PathBuf), String> {
+    let (side, file) = text.split_once('=').unwrap_or((text, ""));
+    let who = Who::BOTH.into_iter().find(|who| who.word() == side);
+    match who.filter(|_| !file.is_empty()) {
+        Some(who) => Ok((who, PathBuf::from(file))),
+        None => Err("write plug=FILE or socket=FILE".to_string()),
+    }
 }
 
 impl Render {
@@ -67,12 +87,36 @@ impl Render {
         let (plug, socket) = self.pair(&objects)?;
         // The same files render the same: neither the time nor chance is taken from the machine.
         let engine = Engine::new(Timestamp::UNIX_EPOCH, "offline");
-        let preview = preview(&plug, &socket, &Files::new(objects), &engine)?;
-        preview.left_out.iter().for_each(|left| say(format_args!("note: {left}")));
-        match self.output {
-            Form::Json => print(&format!("{}\n", serde_json::to_string_pretty(&preview)?)),
-            Form::Yaml => print(&documents(&preview)),
+        let preview = preview(&plug, &socket, &self.given(objects)?, &engine)?;
+        preview.left_out.iter().for_each(|left| say(format_args!("note: left out: {left}")));
+        for who in &preview.unanswered {
+            let side = who.word();
+            say(format_args!(
+                "hint: write what POST /config of the {side}'s apparatus answers to a file, and give it with --answer {side}=FILE"
+            ));
         }
+        match self.output {
+            Form::Json => form::write(&format!("{}\n", serde_json::to_string_pretty(&preview)?)),
+            Form::Yaml => form::write(&documents(&preview)),
+        }
+    }
+
+    /// The objects, and what was answered.
+    fn given(&self, objects: Vec<Value>) -> Result<Files, RenderError> {
+        let mut files = Files::new(objects);
+        for (who, file) in &self.answer {
+            if files.answer(*who).is_some() {
+                return Err(RenderError::Twice(who.word()));
+            }
+            let wrong = |found| RenderError::NoAnswer(file.clone(), found);
+            let said = match <[Value; 1]>::try_from(read(file)?) {
+                Ok([said]) => config_values(said).map_err(wrong)?,
+                Err(none) if none.is_empty() => return Err(wrong("empty")),
+                Err(_) => return Err(wrong("several documents")),
+            };
+            files = files.answering(*who, said);
+        }
+        Ok(files)
     }
 
     fn pair(&self, objects: &[Value]) -> Result<(Value, Value), RenderError> {

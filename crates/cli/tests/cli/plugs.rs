@@ -67,6 +67,53 @@ fn render_names_what_is_missing() {
     );
 }
 
+#[test]
+fn render_goes_as_far_as_it_can_without_an_apparatus_and_all_the_way_with_its_answer() {
+    let accounts = example("apparatus/accounts.yaml");
+    let output = run(&["plugs", "render", &accounts]);
+    assert!(output.status.success(), "{}", said(&output));
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(text.contains("    account: web-application") && !text.contains("web-account"), "{text}");
+    let words = said(&output);
+    for line in [
+        "note: left out: what the apparatus of the socket adds to its config, and to what is made of that",
+        "note: left out: an object of the plug: spec.resources[0].template.data.realm: map has no entry for key \"realm\" in \
+         {% .socketConfig.realm %}",
+        "hint: write what POST /config of the socket's apparatus answers to a file, and give it with --answer socket=FILE",
+    ] {
+        assert!(words.lines().any(|own| own == line), "no line `{line}` in\n{words}");
+    }
+    let answer = format!("socket={}", example("apparatus/answer.json"));
+    let output = run(&["plugs", "render", &accounts, "--answer", &answer]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("  name: web-account") && text.contains("  realm: example"), "{text}");
+}
+
+#[test]
+fn an_answer_that_is_none_is_refused_with_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("list.yaml");
+    std::fs::write(&list, "- realm\n").unwrap();
+    let (accounts, list) = (example("apparatus/accounts.yaml"), list.display().to_string());
+    let render = |answers: &[&str]| {
+        let flags = answers.iter().flat_map(|answer| ["--answer", *answer]);
+        let output = run(&["plugs", "render", &accounts].into_iter().chain(flags).collect::<Vec<_>>());
+        assert!(!output.status.success());
+        said(&output)
+    };
+    let told = render(&[&format!("socket={list}")]);
+    assert!(told.contains("must be a map, and is a list\nhint: write what POST /config answers"), "{told}");
+    let answer = format!("socket={}", example("apparatus/answer.json"));
+    let told = render(&[&answer, &answer]);
+    assert!(told.contains("two answers are given for the socket\nhint: "), "{told}");
+    let told = render(&["both=answer.json"]);
+    assert!(told.contains("write plug=FILE or socket=FILE"), "{told}");
+    let told = render(&[&answer.replace("socket=", "plug=")]);
+    assert!(told.contains("the plug has no apparatus, so there is no answer of it\nhint: "), "{told}");
+}
+
 #[tokio::test]
 async fn the_example_of_make_run_needs_nothing_but_the_binary() {
     let folder = tempfile::tempdir().unwrap();

@@ -95,13 +95,23 @@ impl Answer {
 /// [`AnswerError::NoMap`] when it is no JSON object; `null` is one without keys.
 pub fn config_answer(url: &str, body: &[u8]) -> Result<BTreeMap<String, String>, AnswerError> {
     let no_map = |found| AnswerError::NoMap { url: url.to_string(), found };
-    let fields = match serde_json::from_slice(body) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(Value::Null) => return Ok(BTreeMap::new()),
-        Ok(Value::Array(_)) => return Err(no_map("a list")),
-        Ok(_) => return Err(no_map("a single value")),
-        Err(_) if body.iter().all(u8::is_ascii_whitespace) => return Err(no_map("empty")),
-        Err(_) => return Err(no_map("no JSON")),
+    match serde_json::from_slice(body) {
+        Ok(value) => config_values(value).map_err(no_map),
+        Err(_) if body.iter().all(u8::is_ascii_whitespace) => Err(no_map("empty")),
+        Err(_) => Err(no_map("no JSON")),
+    }
+}
+
+/// The same of an answer that was read already.
+///
+/// # Errors
+/// What it is instead of a map.
+pub fn config_values(answer: Value) -> Result<BTreeMap<String, String>, &'static str> {
+    let fields = match answer {
+        Value::Object(fields) => fields,
+        Value::Null => return Ok(BTreeMap::new()),
+        Value::Array(_) => return Err("a list"),
+        _ => return Err("a single value"),
     };
     let text = |value: Value| match value {
         Value::Null => None,

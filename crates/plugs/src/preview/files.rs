@@ -1,19 +1,34 @@
-//! Objects from files, in place of a cluster.
+//! Objects and answers from files, in place of a cluster and its programs.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
-use crate::render::{Source, Trouble, Values, Wanted, Who};
+use crate::render::{Both, Source, Trouble, Values, Wanted, Who};
 
-/// The objects that were given beside plug and socket.
+/// What was given beside plug and socket.
 #[derive(Clone, Debug, Default)]
-pub struct Files(Vec<Value>);
+pub struct Files {
+    objects: Vec<Value>,
+    answers: Both<Option<Values>>,
+}
 
 impl Files {
     /// With these objects; one without a namespace is in `default`.
     pub fn new(objects: Vec<Value>) -> Self {
-        Self(objects)
+        Self { objects, answers: Both::default() }
+    }
+
+    /// With what the apparatus of a side answers to `/config`.
+    #[must_use]
+    pub fn answering(mut self, who: Who, values: Values) -> Self {
+        *self.answers.of_mut(who) = Some(values);
+        self
+    }
+
+    /// What the apparatus of a side answers, if that was given.
+    pub fn answer(&self, who: Who) -> Option<&Values> {
+        self.answers.of(who).as_ref()
     }
 
     fn find(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<&Value, Trouble> {
@@ -25,7 +40,7 @@ impl Files {
                 && object["metadata"]["name"] == name
         };
         let missing = || Trouble::Missing(format!("{kind} {namespace}/{name} is not among the files"));
-        self.0.iter().find(is).ok_or_else(missing)
+        self.objects.iter().find(is).ok_or_else(missing)
     }
 }
 

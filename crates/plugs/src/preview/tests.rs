@@ -105,3 +105,78 @@ fn results_that_only_a_cluster_has_are_left_out_and_said() {
         "the results, and what is made of them: spec.resultVars[0].objref: Job default/work is not among the files";
     assert_eq!(preview.left_out, [said]);
 }
+
+/// With a program that must add `realm` to the socket's config, of which an object of each side is made.
+fn asked() -> (Value, Value) {
+    let (mut plug, mut socket) = (plug(), socket());
+    socket["spec"]["apparatus"] = json!({"endpoint": "http://accounts", "containers": []});
+    socket["spec"]["interface"]["config"]["socket"]["realm"] = json!({"required": true});
+    socket["spec"]["resources"].as_array_mut().unwrap().push(json!({"template": map("{% .socketConfig.realm %}")}));
+    let account = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "account"},
+        "data": {"realm": "{% .socketConfig.realm %}"}});
+    plug["spec"]["resources"].as_array_mut().unwrap().push(json!({"template": account}));
+    (plug, socket)
+}
+
+fn made(preview: &Preview, event: Event) -> Vec<String> {
+    let of = preview.events.iter().filter(|one| one.event == event).flat_map(|one| &one.acts);
+    of.map(|act| act.object["metadata"]["name"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn what_needs_an_answer_that_is_not_given_is_left_out_and_said_and_all_else_is_there() {
+    let (plug, socket) = asked();
+    let preview = preview(&plug, &socket, &Files::new(vec![secret()]), &engine()).unwrap();
+    assert_eq!(preview.unanswered, [Who::Socket]);
+    assert_eq!(
+        preview.left_out,
+        [
+            "what the apparatus of the socket adds to its config, and to what is made of that",
+            "socket config property 'realm', which is required and which its apparatus may add",
+            "an object of the plug: spec.resources[2].template.data.realm: map has no entry for key \"realm\" in \
+             {% .socketConfig.realm %}",
+            "an object of the socket: spec.resources[2].template.metadata.name: map has no entry for key \"realm\" in \
+             {% .socketConfig.realm %}",
+        ]
+    );
+    assert_eq!(preview.config.socket.get("host").map(String::as_str), Some("db"));
+    assert_eq!(preview.result.as_ref().unwrap().socket["url"], "db/shop");
+    assert_eq!(made(&preview, Event::Coupled), ["settings", "result", "of-web"]);
+    assert_eq!(made(&preview, Event::Decoupled), ["leftover", "result", "settings", "of-web"]);
+}
+
+#[test]
+fn a_result_that_needs_the_answer_is_left_out_with_what_is_made_of_it() {
+    let (plug, mut socket) = asked();
+    socket["spec"]["resultTemplate"] = json!({"url": "{% .socketConfig.realm %}"});
+    let preview = preview(&plug, &socket, &Files::new(vec![secret()]), &engine()).unwrap();
+    assert_eq!(preview.result, None);
+    assert!(preview.left_out[2].starts_with("the results, and what is made of them: "), "{:?}", preview.left_out);
+    assert_eq!(made(&preview, Event::Coupled), ["settings", "of-web"]);
+}
+
+#[test]
+fn an_answer_that_is_given_is_as_good_as_the_program() {
+    let (plug, socket) = asked();
+    let realm = |realm: &str| Values::from([("realm".to_string(), realm.to_string())]);
+    let files = Files::new(vec![secret()]).answering(Who::Socket, realm("example"));
+    let preview = preview(&plug, &socket, &files, &engine()).unwrap();
+    assert_eq!((preview.unanswered.len(), preview.left_out.len()), (0, 0), "{:?}", preview.left_out);
+    assert_eq!(made(&preview, Event::Coupled), ["settings", "account", "result", "of-web", "example"]);
+    // It is held to the interface like everything else.
+    let empty = Files::new(vec![secret()]).answering(Who::Socket, realm(""));
+    let error = super::preview(&plug, &socket, &empty, &engine()).unwrap_err();
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "socket config property 'realm' is required");
+}
+
+#[test]
+fn what_is_wrong_without_any_answer_is_wrong() {
+    let (plug, mut socket) = asked();
+    let none = Files::new(vec![secret()]).answering(Who::Plug, Values::new());
+    let error = preview(&plug, &socket, &none, &engine()).unwrap_err().to_string();
+    assert!(error.starts_with("the plug has no apparatus"), "{error}");
+    // At `created` no config is known, whoever answers.
+    socket["spec"]["resources"][0]["template"]["metadata"]["name"] = json!("{% .socketConfig.realm %}");
+    let error = preview(&plug, &socket, &Files::new(vec![secret()]), &engine()).unwrap_err();
+    assert_eq!(error.to_string(), "could not make the objects of the socket at created");
+}

@@ -37,24 +37,35 @@ fn properties<'a>(interface: Option<&'a Interface>, who: Who, what: &str) -> Opt
 ///
 /// # Errors
 /// [`Trouble`] when a required value is missing, or one is not as declared. The value itself is never told.
-pub fn checked(
+pub fn checked(interface: Option<&Interface>, who: Who, what: &'static str, values: Values) -> Result<Values, Trouble> {
+    let (passed, missing) = checked_so_far(interface, who, what, values)?;
+    let Some(name) = missing.first() else { return Ok(passed) };
+    let words = format!("{} {what} property '{name}' is required", who.word());
+    // A result may come later: whatever makes it wakes the plug.
+    Err(if what == "result" { Trouble::Missing(words) } else { Trouble::Wrong(words) })
+}
+
+/// The same of values that are not all there: what passes, and the names of what is required and missing.
+///
+/// # Errors
+/// [`Trouble`] when a value is not as declared.
+pub fn checked_so_far(
     interface: Option<&Interface>,
     who: Who,
     what: &'static str,
     mut values: Values,
-) -> Result<Values, Trouble> {
-    let Some(declared) = properties(interface, who, what) else { return Ok(values) };
-    let mut passed = Values::new();
+) -> Result<(Values, Vec<String>), Trouble> {
+    let Some(declared) = properties(interface, who, what) else { return Ok((values, Vec::new())) };
+    let (mut passed, mut missing) = (Values::new(), Vec::new());
     for (name, property) in declared {
         let named = || format!("{} {what} property '{name}'", who.word());
         let given = values.remove(name);
         let text = match (given.filter(|text| !text.is_empty()), &property.default) {
             (Some(text), _) => text,
-            // A result may come later: whatever makes it wakes the plug.
-            (None, _) if property.required && what == "result" => {
-                return Err(Trouble::Missing(format!("{} is required", named())));
+            (None, _) if property.required => {
+                missing.push(name.clone());
+                continue;
             }
-            (None, _) if property.required => return Err(Trouble::Wrong(format!("{} is required", named()))),
             (None, Some(default)) => default.clone(),
             (None, None) => continue,
         };
@@ -63,7 +74,7 @@ pub fn checked(
         }
         passed.insert(name.clone(), text);
     }
-    Ok(passed)
+    Ok((passed, missing))
 }
 
 /// The names that the interface marks as secret.

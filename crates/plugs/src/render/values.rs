@@ -122,6 +122,23 @@ pub fn config(
     own_vars: &Values,
     told: Option<&Values>,
 ) -> Result<Values, Trouble> {
+    let mut values = config_before(source, engine, pair, who, data, own_vars)?;
+    values.extend(told.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+    checked(pair.socket.interface.as_ref(), who, "config", values)
+}
+
+/// The configuration of a side before its apparatus is asked and its interface looks at it.
+///
+/// # Errors
+/// [`Trouble`] of the source or of a template.
+pub fn config_before(
+    source: &dyn Source,
+    engine: &Engine,
+    pair: Pair<'_>,
+    who: Who,
+    data: &Both<Values>,
+    own_vars: &Values,
+) -> Result<Values, Trouble> {
     let from = &pair.side(who).config;
     let mut values = Values::new();
     given(source, pair, who, Given::Config, &mut values)?;
@@ -134,8 +151,7 @@ pub fn config(
         }
     }
     mapped(source, pair, who, Given::Config, &mut values)?;
-    values.extend(told.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
-    checked(pair.socket.interface.as_ref(), who, "config", values)
+    Ok(values)
 }
 
 /// The result of a side, as its interface lets it through.
