@@ -67,7 +67,9 @@ const PARTS: usize = 4;
 async fn embedded(count: usize) {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("switchboard.yaml");
-    std::fs::write(&config, format!("console: off\ngitops: {{namespace: {NAMESPACE}}}\n")).unwrap();
+    // As wide as what the roles have when they are alone.
+    let limits = "limits: {requestsPerSecond: 4000}";
+    std::fs::write(&config, format!("console: off\n{limits}\ngitops: {{namespace: {NAMESPACE}}}\n")).unwrap();
     let data = folder.path().join("data");
     let mut up = Up::start_with(&data, &["--config".as_ref(), config.as_os_str()]).unwrap();
     let client = up.client().await.unwrap();
@@ -167,12 +169,13 @@ async fn ours(count: usize) -> f64 {
     };
     done(&mut run(&["migrate"]));
     done(
-        run(&["fleet", "add", NAMESPACE, "--create-namespace", "--max-applications", "100000", "--kubeconfig"])
+        run(&["fleet", "add", NAMESPACE, "--create-namespace", "--max-applications", "100000"])
+            .arg("--kubeconfig")
             .arg(&kubeconfig),
     );
     let start = |name: &str| -> Child {
-        let mut command = run(&[name, "--argocd-namespace", NAMESPACE, "--engine-kubeconfig"]);
-        command.arg(&kubeconfig).arg("--state-dir").arg(ground.folder.path().join(name));
+        let mut command = run(&[name, "--argocd-namespace", NAMESPACE]);
+        command.arg("--engine-kubeconfig").arg(&kubeconfig).arg("--state-dir").arg(ground.folder.path().join(name));
         if name == "backend" {
             command.arg("--kubeconfig").arg(&kubeconfig);
         }
