@@ -33,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(900);
 /// How long nothing happens while questions are counted.
 const IDLE: Duration = Duration::from_secs(30);
 
+/// How long work may go on until what is left of it is called idle.
+const PATIENCE_FOR_IDLE: Duration = Duration::from_secs(120);
+
 /// How long programs may take until nothing of their start, or of their work, is under way.
 const SETTLE: Duration = Duration::from_secs(10);
 
@@ -123,6 +126,20 @@ impl Ground {
         Ground { real, postgres, client, folder }
     }
 
+    /// What follows of the work settles before anything is called idle; who never settles is not waited for.
+    async fn idle(&self) {
+        let end = Instant::now() + PATIENCE_FOR_IDLE;
+        let mut last = transactions(&self.postgres);
+        while Instant::now() < end {
+            tokio::time::sleep(SETTLE).await;
+            let now = transactions(&self.postgres);
+            if now == last {
+                return;
+            }
+            last = now;
+        }
+    }
+
     /// Deployments a second, from the first creation to the last Application.
     async fn measure(&self, name: &str, count: usize, roles: &mut [Child; 2]) -> f64 {
         tenants(&self.client).await;
@@ -135,13 +152,11 @@ impl Ground {
         let created = begin.elapsed().as_secs_f64();
         deployed(&self.client, count, begin).await;
         let took = begin.elapsed().as_secs_f64();
-        // What follows of it settles before anything is called idle.
-        tokio::time::sleep(SETTLE).await;
+        self.idle().await;
         let after = resident(roles);
         let asked = transactions(&self.postgres);
         tokio::time::sleep(IDLE).await;
-        // Each look is one, too.
-        let idle = transactions(&self.postgres) - asked - 1;
+        let idle = transactions(&self.postgres) - asked;
         let per = |at: usize| after[at].saturating_sub(before[at]) as f64 / count as f64;
         let a_second = count as f64 / took;
         println!(
@@ -229,7 +244,7 @@ fn resident_kib(process: u32) -> u64 {
     line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)
 }
 
-/// Transactions of the database so far.
+/// Transactions of the database so far; those that look are another database's.
 fn transactions(postgres: &Server) -> i64 {
     let sql = format!("select xact_commit + xact_rollback from pg_stat_database where datname = '{DATABASE}'");
     postgres.psql("postgres", &sql).unwrap().parse().unwrap()

@@ -297,6 +297,18 @@ fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
 }
 
 #[test]
+fn what_came_and_went_before_the_answer_to_its_write_is_not_waited_for() {
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = first_run(&mut core);
+    let judgement = decide(&mut core, 1, &run);
+    put(&mut core, 2, &config_map("child", 12, "x"));
+    let last = config_map("child", 13, "x").to_string().into_bytes().into();
+    core.observe(Moment(2), &table(&CONFIG_MAPS), Observed::Remove(last)).unwrap();
+    carry(&mut core, 3, &run, judgement, 12);
+    assert_eq!(runs(core.poll(Moment(3))).len(), 1, "it is woken by what went, and waits for nothing");
+}
+
+#[test]
 fn a_unit_whose_write_is_undone_unseen_looks_again() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);

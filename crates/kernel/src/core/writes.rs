@@ -87,7 +87,13 @@ impl Core {
             Act::Delete { .. } => Echo::Not(before.and_then(revision_of).or(current)?),
             _ => Echo::Revision(revision),
         };
-        (!echo.is_heard(current)).then(|| (write.object.clone(), echo))
+        // Whoever takes the last finalizer away may see the object go before the answer to its write.
+        let went = || {
+            let mut of_it = self.recent.iter().map(|(_, change)| change).filter(|change| change.key == write.object);
+            of_it.any(|change| change.after.is_none() && change.revision >= revision)
+        };
+        let heard = echo.is_heard(current) || current.is_none() && went();
+        (!heard).then(|| (write.object.clone(), echo))
     }
 }
 
