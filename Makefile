@@ -17,10 +17,11 @@ STUDY_SECONDS ?= 600
 comma := ,
 empty :=
 REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations ledger rest service)))
-# The first wait for Argo CD most of their time, and the second only compute: they are run beside each other. Then the rest, each alone.
-REAL_WAITING := gitops
-REAL_ORACLES := charts go goldens helm ledger own_chart recorded sprig
-REAL_SUITES := clientgo conformance console contract deploy docs gather hosting integrations kernel kubectl plugs service
+# Most of them wait for servers most of their time, so two lanes run beside each other; the one that is held to the letter of a server's
+# answers runs alone behind them.
+REAL_LANE := gitops hosting docs deploy kubectl kernel clientgo gather go goldens
+REAL_OTHER_LANE := console plugs service ledger contract integrations charts helm own_chart recorded sprig
+REAL_ALONE := conformance
 REAL_TEST := $(CARGO) test --workspace --features $(REAL_FEATURES) --no-fail-fast
 BENCHES := $(addprefix --bench ,store side_by_side cache probe guest plugs console chart integrations gitops)
 
@@ -41,12 +42,12 @@ real: ## Build the real components the oracle suites compare with (cached)
 
 test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go, text/template, PostgreSQL, Argo CD and Chromium
 	$(CARGO) test --workspace --no-run --test cli
-	$(CARGO) test --workspace --features $(REAL_FEATURES) --no-run $(addprefix --test ,$(REAL_WAITING) $(REAL_ORACLES) $(REAL_SUITES)) --lib
+	$(CARGO) test --workspace --features $(REAL_FEATURES) --no-run $(addprefix --test ,$(REAL_LANE) $(REAL_OTHER_LANE) $(REAL_ALONE)) --lib
 	@bin="$$(real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin" SWITCHBOARD_BIN="$(BINARY)"; \
-	  waiting=$$(mktemp); $(REAL_TEST) $(addprefix --test ,$(REAL_WAITING)) >"$$waiting" 2>&1 & beside=$$!; code=0; \
-	  $(REAL_TEST) $(addprefix --test ,$(REAL_ORACLES)) || code=$$?; \
-	  wait $$beside || code=$$?; cat "$$waiting"; rm "$$waiting"; \
-	  $(REAL_TEST) $(addprefix --test ,$(REAL_SUITES)) || code=$$?; \
+	  other=$$(mktemp); $(REAL_TEST) $(addprefix --test ,$(REAL_OTHER_LANE)) >"$$other" 2>&1 & beside=$$!; code=0; \
+	  $(REAL_TEST) $(addprefix --test ,$(REAL_LANE)) || code=$$?; \
+	  wait $$beside || code=$$?; cat "$$other"; rm "$$other"; \
+	  $(REAL_TEST) $(addprefix --test ,$(REAL_ALONE)) || code=$$?; \
 	  $(REAL_TEST) --lib schema || code=$$?; exit $$code
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
@@ -91,6 +92,9 @@ deny: ## Licences, bans and, where the database can be reached, advisories
 	  $(TOOLS)/bin/cargo-deny fetch db >/dev/null 2>&1 && exit $$code; \
 	  echo "advisories: not checked, the advisory database cannot be reached from here"; }
 
+# A build that is made once needs neither what would make the next one faster nor lines in backtraces: both cost minutes.
+ci: export CARGO_INCREMENTAL = 0
+ci: export CARGO_PROFILE_DEV_DEBUG = none
 # The real components are built meanwhile, in what the rest leaves of the machine; `test-real` waits for them.
 ci: ## Everything above that can fail, with the time of each stage
 	@nice -n 19 real/build >/dev/null 2>&1 & \

@@ -1,5 +1,6 @@
 //! In front of every page: for whom the request is, and what a browser may do with the answer.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Uri};
 
 use switchboard_rest::auth::Access;
+use switchboard_rest::{Area, PREFIX};
 
 use crate::access::GROUP;
 use crate::problem::Problem;
@@ -78,9 +80,34 @@ fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
 /// What everybody may see: how to sign in.
 const OPEN: [&str; 3] = ["/signin", "/signout", "/assets/"];
 
+/// Who stands in front of the console, and of parts of the API that are not the console's.
+#[derive(Clone)]
+pub struct Door {
+    app: Arc<App>,
+    others: Arc<BTreeSet<String>>,
+}
+
+impl Door {
+    /// In front of these as well. They know themselves who may do what: tenants, and git servers that show no token.
+    pub fn new(app: Arc<App>, beside: &[Area]) -> Self {
+        let paths = beside.iter().flat_map(|area| area.part.paths.keys());
+        Self { app, others: Arc::new(paths.filter_map(|path| Some(first(path)?.to_string())).collect()) }
+    }
+
+    fn is_of_others(&self, path: &str) -> bool {
+        path.strip_prefix(PREFIX).and_then(first).is_some_and(|first| self.others.contains(first))
+    }
+}
+
+/// The first part of a path.
+fn first(path: &str) -> Option<&str> {
+    path.strip_prefix('/')?.split('/').next()
+}
+
 /// Where other machines reach us, readers say who they are.
-async fn reader(app: &App, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
-    if !app.hosts.is_open() || OPEN.iter().any(|open| path.starts_with(open)) {
+async fn reader(door: &Door, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
+    let app = &door.app;
+    if !app.hosts.is_open() || OPEN.iter().any(|open| path.starts_with(open)) || door.is_of_others(path) {
         return Ok(());
     }
     let caller = app.gate.caller(headers).await?;
@@ -88,12 +115,12 @@ async fn reader(app: &App, headers: &HeaderMap, path: &str) -> Result<(), Proble
 }
 
 /// Refuses requests for others, and tells browsers what they may do.
-pub async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub async fn admit(State(door): State<Door>, request: Request, next: Next) -> Response {
     // The body cannot be shared between threads, so the rest is looked at apart from it.
     let (headers, path) = (request.headers().clone(), request.uri().path().to_string());
-    let known = host(request.headers(), request.uri()).is_some_and(|host| app.hosts.know(host));
+    let known = host(request.headers(), request.uri()).is_some_and(|host| door.app.hosts.know(host));
     let checked = if known {
-        reader(&app, &headers, &path).await
+        reader(&door, &headers, &path).await
     } else {
         Err(Problem::Foreign("this is not a name of the console".to_string()))
     };

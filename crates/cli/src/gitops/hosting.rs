@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use switchboard_kernel::config::{Config, GitopsConfig};
@@ -13,6 +14,7 @@ use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::More;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::Place;
+use switchboard_ledger::migration::MigrationError;
 use switchboard_ledger::{Ledger, Moment, Secret};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{Area, Guard, gitops as rest};
@@ -45,6 +47,27 @@ pub struct Service {
     hook_secret: Option<Secret>,
 }
 
+/// How often an agent looks whether a backend has migrated its database.
+const LOOK_FOR_TABLES: Duration = Duration::from_secs(2);
+
+/// Waits until the tables are those of this version: a backend makes them when it starts.
+async fn migrated(ledger: &Ledger) -> Result<(), MigrationError> {
+    let mut is_told = false;
+    loop {
+        match ledger.check_schema().await {
+            Err(MigrationError::Behind) if !is_told => {
+                say(
+                    "gitops: waits for a backend to migrate the database\nhint: `switchboard gitops migrate` does it, too",
+                );
+                is_told = true;
+            }
+            Err(MigrationError::Behind) => {}
+            over => return over,
+        }
+        tokio::time::sleep(LOOK_FOR_TABLES).await;
+    }
+}
+
 impl Service {
     /// By what a configuration says. On the embedded cluster the kinds are made, and a first Argo CD is made known.
     pub async fn new(
@@ -67,7 +90,7 @@ impl Service {
         let ledger = open(section, dir).await?;
         match section.backend {
             true => drop(ledger.migrate().await?),
-            false => ledger.check_schema().await?,
+            false => migrated(&ledger).await?,
         }
         let store = Store::new(ledger.clone(), tokio::runtime::Handle::current());
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use switchboard_kernel::config::{ClusterConfig, Config, GITOPS_NAMESPACE, GitopsConfig};
+use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig};
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
@@ -43,6 +43,12 @@ pub struct Role {
     /// Serve metrics and health here
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
+    /// Serve the console here, and with it the REST API of a backend [default: this machine alone]
+    #[arg(long, value_name = "ADDR:PORT")]
+    console: Option<SocketAddr>,
+    /// A name by which it is reached there, beside its address; may be repeated
+    #[arg(long, value_name = "NAME")]
+    console_host: Vec<String>,
     #[command(flatten)]
     state: StateDir,
 }
@@ -82,7 +88,12 @@ impl Role {
         }
         let config = self.config(tenants);
         let clusters = guests::clusters(&config).await?;
-        let running = Running::start(&config, clusters, &state, false).await?;
+        // To start may take as long as somebody else takes to migrate the database.
+        let running = tokio::select! {
+            running = Running::start(&config, clusters, &state, false) => running?,
+            _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
+            _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
+        };
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
@@ -108,6 +119,7 @@ impl Role {
             clusters: BTreeMap::from([(one, of_tenants), (other, engine)]),
             limits: limits::global(),
             listen: self.listen,
+            console: ConsoleConfig { address: self.console, hosts: self.console_host, ..ConsoleConfig::default() },
             gitops: Some(GitopsConfig {
                 backend: is_backend,
                 agent: !is_backend,

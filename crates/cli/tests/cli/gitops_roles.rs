@@ -122,6 +122,19 @@ fn is_refreshed(application: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_waits_for_a_backend_to_make_its_tables() {
+    let ground = Ground::lay().await;
+    let agent = Role::start(&ground, "agent", role(&ground, "agent"));
+    agent.says("waits for a backend to migrate the database").await;
+    let mut command = role(&ground, "backend");
+    command.args(["--console", "127.0.0.1:0", "--console-host", "gitops.example.org"]);
+    let backend = Role::start(&ground, "backend", command);
+    let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
+    assert!(!address.ends_with(":7467"), "where it was told to: {address}");
+    agent.says("hosting gitops agent").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() {
     let ground = Ground::lay().await;
     fs::write(ground.folder().join("hook"), format!("{SECRET}\n")).unwrap();

@@ -54,8 +54,8 @@ impl Asked {
 /// All of the console.
 pub(super) fn router(app: Arc<App>, beside: Vec<Area>) -> Router {
     let own = Area { router: api::router().with_state(app.clone()), part: api::part() };
+    let admit = from_fn_with_state(guard::Door::new(app.clone(), &beside), guard::admit);
     let api = switchboard_rest::mount(std::iter::once(own).chain(beside).collect());
-    let admit = from_fn_with_state(app.clone(), guard::admit);
     Router::new()
         .route("/", get(overview))
         .route("/operators/{name}", get(operator))

@@ -380,14 +380,19 @@ async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
     let hosts = Hosts::new("0.0.0.0:7467".parse().unwrap(), Vec::new());
     let source = Source::new(town.handle.clone(), ClusterName::new("main"));
     let app = App { source, hosts, gate: Gate::new(town.client.clone()), listeners: Arc::new(Semaphore::new(2)) };
+    let mut part = switchboard_rest::openapi::Part::default();
+    part.paths.insert("/hooks/{name}".to_string(), json!({}));
+    let hooks = Router::new().route("/hooks/{name}", axum::routing::get(async || "heard"));
     let open = Town {
-        router: routes::router(Arc::new(app), Vec::new()),
+        router: routes::router(Arc::new(app), vec![Area { router: hooks, part }]),
         client: town.client.clone(),
         handle: town.handle.clone(),
     };
     assert_eq!(open.get("/").await.0, StatusCode::SEE_OTHER);
     assert_eq!(open.get("/api/v1/state").await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(open.get("/signin").await.0, StatusCode::OK);
+    assert_eq!(open.get("/api/v1/hooks/git").await, (StatusCode::OK, "heard".to_string()), "it looks after itself");
+    assert_eq!(open.get("/api/v1/hook").await.0, StatusCode::UNAUTHORIZED);
     let token = open.token("stranger", &["pause"]).await;
     let request = Request::get("/api/v1/state")
         .header("Host", "10.0.0.1:7467")

@@ -36,6 +36,11 @@ pub enum GraphqlError {
     /// The address is none.
     #[error("{0:?} is no address of a qontract-server\nhint: write it as https://host/graphql")]
     Address(String),
+    /// A user or password stands in the address; it is not repeated.
+    #[error(
+        "the address of a qontract-server holds a login\nhint: write it as https://host/graphql; what it wants as `Authorization` stands in the file that `integrations.authorization` names, or in QONTRACT_AUTHORIZATION"
+    )]
+    Login,
     /// No answer, or not a good one, however often it was asked.
     #[error("could not ask {url} for {what}")]
     Ask {
@@ -75,7 +80,10 @@ impl Server {
         let (scheme, rest) = address.split_once("://").ok_or_else(no_address)?;
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         // A user and password here would be told with every error; the token is the place for them.
-        if !["http", "https"].contains(&scheme) || host.is_empty() || host.contains(['@', ' ']) {
+        if host.contains('@') {
+            return Err(GraphqlError::Login);
+        }
+        if !["http", "https"].contains(&scheme) || host.is_empty() || host.contains(' ') {
             return Err(no_address());
         }
         Ok(Self { base: format!("{scheme}://{host}"), authorization: None, integration: None })

@@ -1,5 +1,6 @@
 //! SQLite's side of the pool.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use sqlx::query::Query;
@@ -11,8 +12,13 @@ use sqlx::{Row as _, Sqlite, SqlitePool};
 use super::{BUSY_DEADLINE, CONNECT_DEADLINE, MAX_SQLITE_CONNECTIONS};
 use crate::value::{Kind, Moment, Value};
 
-/// A file, made if there is none. What was committed survives a loss of power.
+/// Credentials may be in it in clear, and always whose they are.
+const FILE_MODE: u32 = 0o600;
+
+/// A file, made if there is none, for its owner alone. What was committed survives a loss of power.
 pub async fn open(file: &Path) -> Result<SqlitePool, sqlx::Error> {
+    // SQLite's own files beside it take its mode. What cannot be made here, SQLite refuses in its own words.
+    drop(std::fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(file));
     let options = SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(true)

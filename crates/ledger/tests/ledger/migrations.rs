@@ -28,6 +28,18 @@ async fn a_new_database_gets_its_tables_and_then_nothing_is_left_to_do(base: Bas
     ledger.check_schema().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let base = Base::sqlite();
+    base.open(Sealing::plain()).await.migrate().await.unwrap();
+    let file = base.url.strip_prefix("sqlite:").unwrap();
+    for name in [file.to_string(), format!("{file}-wal")] {
+        let mode = std::fs::metadata(&name).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
 async fn a_plan_writes_nothing(base: Base) {
     let ledger = base.open(Sealing::plain()).await;
     for _ in 0..2 {
