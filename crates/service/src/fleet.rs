@@ -91,6 +91,16 @@ pub enum FleetError {
         /// The environment's name, or the tenant's own namespace.
         environment: String,
     },
+    /// It is given nothing new.
+    #[error("could not move the unit to the Argo CD instance in `{namespace}`: it {why}\nhint: {hint}")]
+    NotTaken {
+        /// Which.
+        namespace: String,
+        /// What is in the way.
+        why: String,
+        /// What helps.
+        hint: &'static str,
+    },
     /// The unit cannot move.
     #[error(transparent)]
     Cannot(#[from] CannotMove),

@@ -27,6 +27,8 @@ mod network;
 mod projects;
 #[path = "service/restore.rs"]
 mod restore;
+#[path = "service/room.rs"]
+mod room;
 #[path = "service/several.rs"]
 mod several;
 #[path = "service/stage.rs"]

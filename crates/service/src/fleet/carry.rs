@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use switchboard_gitops::fleet::Unit;
 use switchboard_gitops::fleet::moving::{self, Next};
-use switchboard_ledger::ids::{MoveId, MoveStep};
-use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::ids::{InstanceState, MoveId, MoveStep};
 use switchboard_ledger::rows::fleet::{Move, Placement};
+use switchboard_ledger::rows::{Application, EngineInstance};
 use switchboard_ledger::{Change, Filter, Key, Signal};
 use tokio::time::sleep;
 use tracing::{info, warn};
@@ -33,7 +33,7 @@ impl Fleet {
     /// Begins to move a unit, or finds the move that is under way to the same place.
     ///
     /// # Errors
-    /// When the unit is there already, or on its way elsewhere.
+    /// When the unit is there already, or on its way elsewhere; when the instance is cordoned or would have more than its limits.
     pub async fn begin(&self, unit: &Unit, target: &EngineInstance) -> Result<Move, FleetError> {
         loop {
             let key = Key::of([unit.user.as_str(), unit.environment.as_str()]);
@@ -45,6 +45,7 @@ impl Fleet {
                 return Ok(row);
             }
             let (row, mut changes) = moving::begin(&placement, &target.id, MoveId::from(ids::new()), self.now())?;
+            self.takes(target, unit).await?;
             // One that is over is kept until the next begins: there are never more than units.
             let earlier: Vec<Move> = self.store.ledger().list(&Filter::all().is("move_user_id", &unit.user)).await?;
             let of_unit = earlier.iter().filter(|other| other.environment == unit.environment);
@@ -53,6 +54,33 @@ impl Fleet {
                 return Ok(row);
             }
         }
+    }
+
+    /// Whether an instance takes a unit with all it has: who moves one is bound by what is said of the instance, as who places one.
+    async fn takes(&self, target: &EngineInstance, unit: &Unit) -> Result<(), FleetError> {
+        let no = |why: String, hint| Err(FleetError::NotTaken { namespace: target.namespace.clone(), why, hint });
+        let entries = self.list().await?;
+        let entry = entries.into_iter().find(|entry| entry.candidate.instance.id == target.id);
+        let Some((candidate, member)) =
+            entry.and_then(|entry| Some((entry.candidate.clone(), entry.candidate.member?)))
+        else {
+            return no("is not in the fleet".into(), "add it with `switchboard gitops fleet add`");
+        };
+        if member.state == InstanceState::Cordoned {
+            return no("is cordoned".into(), "`switchboard gitops fleet uncordon` gives it new units again");
+        }
+        let of_unit = Filter::all().is("managed_environment_id", &unit.environment);
+        let more = self.store.ledger().list::<Application>(&of_unit).await?.len() as u64;
+        let is_over = |used: u64, max: i64| u64::try_from(max).is_ok_and(|max| used > max);
+        let raise = "raise its limits with `switchboard gitops fleet add`, or choose another";
+        if is_over(candidate.applications + more, member.max_applications) {
+            let (has, max) = (candidate.applications, member.max_applications);
+            return no(format!("has {has} of at most {max} Applications, and {more} would come"), raise);
+        }
+        if is_over(candidate.environments + 1, member.max_environments) {
+            return no(format!("has all of its {} units", member.max_environments), raise);
+        }
+        Ok(())
     }
 
     /// Sends a unit back to where it was, as long as that is possible.
