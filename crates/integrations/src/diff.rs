@@ -4,12 +4,14 @@ mod fields;
 mod markdown;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 pub use fields::{FieldChange, changes};
 
 use crate::desired::{Desired, Installed, Object, Target};
+use crate::model::Disabled;
 use crate::problem::Problem;
 
 /// What happens to an object.
@@ -80,6 +82,7 @@ impl Report {
                 (Some(one), Some(other)) if one.1.hash == other.1.hash => continue,
                 (Some(one), Some(other)) => (Fate::Changed, changes(&one.1.body, &other.1.body), &other.0),
                 (None, Some(other)) => (Fate::Added, Vec::new(), &other.0),
+                (Some(one), None) if stays(to, &one.0) => continue,
                 (Some(one), None) => (Fate::Removed, Vec::new(), &one.0),
                 (None, None) => continue,
             };
@@ -111,6 +114,21 @@ impl Report {
     pub fn count(&self, fate: Fate) -> usize {
         self.groups.iter().filter(|group| group.fate == fate).map(|group| group.objects.len()).sum()
     }
+}
+
+/// Whether an object that is no longer wanted is left alone all the same, because what is said of it cannot be read: nothing is
+/// deleted on account of a mistake.
+fn stays(to: &Desired, place: &Place) -> bool {
+    let is_of = |one: &Disabled| {
+        let here = |(cluster, name): &(Arc<str>, Arc<str>)| **cluster == *place.cluster && **name == *place.namespace;
+        one.integration.as_deref().is_none_or(|name| name == place.integration)
+            && one.namespace.as_ref().is_none_or(here)
+    };
+    let target = to.targets.get(&(Arc::from(place.cluster.as_str()), Arc::from(place.namespace.as_str())));
+    let mut here = target.into_iter().flat_map(|target| &target.integrations);
+    !to.unreadable.is_empty()
+        || to.disabled.iter().any(is_of)
+        || here.any(|one| !one.incomplete.is_empty() && *one.entry.integration == *place.integration)
 }
 
 type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
