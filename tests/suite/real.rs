@@ -39,6 +39,12 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Whether a process still holds anything. Its sockets close after its memory is gone, so that only a dead one's port is free.
+fn is_there(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
+}
+
 impl Real {
     /// Builds what is not built, and starts it.
     pub fn start() -> Result<Real, RealError> {
@@ -101,8 +107,7 @@ impl Real {
         let line: Vec<&OsStr> =
             line.split(|byte| *byte == 0).filter(|part| !part.is_empty()).map(OsStr::from_bytes).collect();
         Command::new("kill").args(["-9", &pid.to_string()]).status().map_err(run)?;
-        let executable = Path::new(&format!("/proc/{pid}/exe")).to_path_buf();
-        while executable.exists() {
+        while is_there(&pid.to_string()) {
             std::thread::sleep(Duration::from_millis(5));
         }
         for _ in 0..STARTS {
@@ -126,8 +131,7 @@ impl Real {
         std::fs::write(self.dir.join(format!("{component}.pid")), named).map_err(run)?;
         let port = line.iter().skip_while(|part| **part != "--secure-port").nth(1);
         let port = port.and_then(|port| port.to_str()?.parse::<u16>().ok());
-        let executable = Path::new(&format!("/proc/{pid}/exe")).to_path_buf();
-        while executable.exists() {
+        while is_there(&pid) {
             if port.is_none_or(|port| TcpStream::connect(("127.0.0.1", port)).is_ok()) {
                 return Ok(true);
             }
