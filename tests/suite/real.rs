@@ -99,7 +99,7 @@ impl Real {
         file.lines().next()?.parse().ok()
     }
 
-    /// Kills a component as a crash does, and starts it again as it was; returns when it listens.
+    /// Kills a component as a crash does, and starts it again as it was; returns when it serves.
     pub fn restart(&self, component: &str) -> Result<(), RealError> {
         let run = |error| RealError::Run("a component anew", error);
         let pid = self.process(component).ok_or_else(|| RealError::Up(format!("no {component} runs")))?;
@@ -131,13 +131,25 @@ impl Real {
         std::fs::write(self.dir.join(format!("{component}.pid")), named).map_err(run)?;
         let port = line.iter().skip_while(|part| **part != "--secure-port").nth(1);
         let port = port.and_then(|port| port.to_str()?.parse::<u16>().ok());
+        let serves = || match (component, port) {
+            // It listens long before it has done what it must do to stay.
+            ("kube-apiserver", _) => self.is_ready(),
+            (_, Some(port)) => TcpStream::connect(("127.0.0.1", port)).is_ok(),
+            (_, None) => true,
+        };
         while is_there(&pid) {
-            if port.is_none_or(|port| TcpStream::connect(("127.0.0.1", port)).is_ok()) {
+            if serves() {
                 return Ok(true);
             }
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(false)
+    }
+
+    fn is_ready(&self) -> bool {
+        let mut ask = Command::new("kubectl");
+        ask.arg("--kubeconfig").arg(self.kubeconfig()).args(["--request-timeout", "5s", "get", "--raw", "/readyz"]);
+        ask.output().is_ok_and(|answer| answer.status.success())
     }
 
     /// The last lines a component wrote, for whoever has to find out why it is not there.
