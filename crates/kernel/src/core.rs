@@ -31,6 +31,8 @@ use crate::view::Refusal;
 use crate::wake::Wakes;
 
 pub(crate) use caught::decide_caught;
+pub(crate) use secrecy::secrets_among;
+
 pub use run::{Answered, Closed, Judgement, Run};
 
 use account::Account;
