@@ -81,8 +81,8 @@ struct Pending {
     reads: Reads,
     refused: Vec<Write>,
     held: Vec<Write>,
-    /// Writes the budget was charged for.
-    granted: usize,
+    /// Writes the budget was charged for, and when.
+    granted: (usize, Moment),
     standing: Standing,
     again: Option<Duration>,
     decide_us: u64,
@@ -173,7 +173,7 @@ impl Core {
         let mut writes = judged.writes;
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
         let allowed = self.scheduler.spend(now, &unit.operator, wanted);
-        let granted = allowed.min(wanted);
+        let granted = (allowed.min(wanted), self.scheduler.now());
         let held = hold_back(&mut writes, allowed);
         let pending = Pending {
             reads,

@@ -32,11 +32,11 @@ impl Core {
     }
 
     /// Only what changed something is paid for, and a write that fails is a run that fails.
-    pub(super) fn settle_account(&mut self, unit: &UnitId, granted: usize, carried: &[Carried]) {
+    pub(super) fn settle_account(&mut self, unit: &UnitId, (granted, at): (usize, Moment), carried: &[Carried]) {
         let count = |is: fn(&WriteResult) -> bool| carried.iter().filter(|one| is(&one.write.result)).count();
         let written = count(|result| matches!(result, WriteResult::Written { .. }));
         let failed = count(|result| matches!(result, WriteResult::Failed { .. }));
-        self.scheduler.refund(&unit.operator, granted.saturating_sub(written));
+        self.scheduler.refund(&unit.operator, at, granted.saturating_sub(written));
         if let Some(hosted) = self.operators.get_mut(&unit.operator) {
             hosted.account.failures += u64::from(failed > 0);
         }
