@@ -106,6 +106,8 @@ pub struct Core {
 
 impl Core {
     /// A kernel with no operators. `seed` is the source of jitter, `next_decision` where the journal goes on.
+    /// Whether nothing is changed, neither in clusters nor outside.
+    pretending: bool,
     pub fn new(now: Moment, seed: u64, topology: Topology, global: GlobalLimits, next_decision: DecisionId) -> Self {
         Self {
             operators: BTreeMap::new(),
@@ -135,6 +137,7 @@ impl Core {
     /// Takes an operator in. Its units run as soon as they are known.
     pub fn add(&mut self, now: Moment, operator: Arc<dyn Operator>, limits: Limits) {
         let name = OperatorName::new(operator.name());
+            pretending: false,
         let declaration = operator.declaration();
         let topology = operator.topology().map_or_else(|| self.topology.clone(), Arc::new);
         self.scheduler.set_operator(now, &name, limits.clone());
@@ -222,6 +225,11 @@ impl Core {
     }
 
     /// All that is cached, as it is now.
+    /// From here on operators ask nothing that would change something outside. Their writes are the driver's to pretend.
+    pub fn pretend(&mut self) {
+        self.pretending = true;
+    }
+
     pub fn snapshot(&self) -> Arc<crate::cache::Snapshot> {
         self.cache.snapshot()
     }

@@ -62,7 +62,7 @@ pub struct Settings {
     pub global: GlobalLimits,
     /// Where decisions are recorded.
     pub journal: Journal,
-    /// Ask the API servers to pretend; nothing is written.
+    /// Ask the API servers to pretend; nothing is written, and nothing is asked that would change something outside.
     pub dry_run: bool,
 }
 
@@ -99,6 +99,9 @@ impl Host {
             core.add(now, operator, limits);
         }
         let (requests, inbox) = mpsc::channel(MAX_PENDING_REQUESTS);
+        if settings.dry_run {
+            core.pretend();
+        }
         let (sink, seen) = mpsc::channel(MAX_PENDING_OBSERVATIONS);
         let host = Host {
             core,

@@ -40,6 +40,7 @@ pub struct Run {
     topology: Arc<Topology>,
     inputs: Arc<BTreeSet<Declared>>,
     refused: Vec<Refusal>,
+    pretending: bool,
 }
 
 /// What an operator answered, and what it had read.
@@ -56,11 +57,25 @@ impl Run {
     /// Lets the operator decide, here and now. A panic is an answer too.
     pub fn decide(&self) -> (Result<Plan, Stop>, Reads) {
         let picture: Arc<dyn Picture> = self.picture.clone();
-        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now).after(self.refused.clone());
+        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now)
+            .after(self.refused.clone())
+            .pretending(self.pretending);
         let plan = decide_caught(&*self.operator, &self.unit.unit, &view);
+        let plan = whole(plan, &view);
         let reads = view.into_reads();
         // Here, on the operator's own time: who read ten thousand Secrets holds up nobody else.
         (without_secrets(plan, &reads, &*self.picture), reads)
+    }
+}
+
+/// What was decided without an answer that only a real run gets is no decision, unless the operator itself says that
+/// something is missing.
+fn whole(plan: Result<Plan, Stop>, view: &View) -> Result<Plan, Stop> {
+    match (plan, view.withheld()) {
+        (Ok(Plan { standing, .. }), Some(withheld)) if !matches!(standing, Standing::Failing(_)) => {
+            Err(Stop::Failed(withheld))
+        }
+        (plan, _) => plan,
     }
 }
 
@@ -132,6 +147,7 @@ impl Core {
             refused: refused.clone(),
         };
         self.echoes.forget(&started.unit);
+            pretending: self.pretending,
         self.running.insert(
             started.unit,
             Running {
