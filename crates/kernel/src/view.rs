@@ -200,6 +200,11 @@ impl View {
         self.reads.into_inner()
     }
 
+    /// Why the run is parked, if it read something that is not known yet.
+    pub(crate) fn parked(&self) -> Option<Stop> {
+        self.reads.borrow().missing.first().map(|table| Stop::Parked(table.resource.to_string()))
+    }
+
     fn park(&self, table: &TableKey) -> Stop {
         self.reads.borrow_mut().missing.insert(table.clone());
         Stop::Parked(table.resource.to_string())

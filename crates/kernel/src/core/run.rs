@@ -285,7 +285,10 @@ impl Core {
         for query in reads.lists.keys() {
             self.want(&query.table.clone());
         }
-        self.wakes.set(unit, reads);
+        // Who was given up did not say what it had read: what it read before still wakes it.
+        if !matches!(ended, Ended::Failed) || *reads != Reads::default() {
+            self.wakes.set(unit, reads);
+        }
         self.standings.decided(unit, running.id);
         self.scheduler.finish(now, unit, ended);
         let missed: Vec<Cause> = self
