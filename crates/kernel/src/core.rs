@@ -87,6 +87,8 @@ pub struct Core {
     standings: Standings,
     /// Kinds that are watched, or will be with the next orders; with the moment from which nobody reads them.
     watched: BTreeMap<TableKey, Option<Moment>>,
+    /// Kinds that were let go, with the first decision that was made without them: who began before may have read them.
+    let_go: BTreeMap<TableKey, u64>,
     /// Why a watch does not deliver.
     lost: BTreeMap<TableKey, String>,
     orders: Vec<Order>,
@@ -123,6 +125,7 @@ impl Core {
             watched: BTreeMap::new(),
             lost: BTreeMap::new(),
             orders: Vec::new(),
+            let_go: BTreeMap::new(),
             running: BTreeMap::new(),
             recent: VecDeque::new(),
             changes_seen: 0,
@@ -351,7 +354,7 @@ impl Core {
                 continue;
             }
             let since = *since.get_or_insert(now);
-            if now.since(since).as_millis() >= u128::from(UNREAD_GRACE_MS) && self.running.is_empty() {
+            if now.since(since).as_millis() >= u128::from(UNREAD_GRACE_MS) {
                 gone.push(table.clone());
             }
         }
@@ -366,3 +369,6 @@ impl Core {
 
 #[cfg(test)]
 mod tests;
+            if !self.running.is_empty() {
+                self.let_go.insert(table.clone(), self.next_decision);
+            }

@@ -300,7 +300,7 @@ impl Core {
         for cause in missed {
             self.wake(now, unit, cause);
         }
-        if self.changes_forgotten > running.seen {
+        if self.changes_forgotten > running.seen || self.was_let_go(running.id, reads) {
             // Among what is not remembered may be what it read.
             self.wake(now, unit, Cause::Resync);
         }
@@ -326,7 +326,16 @@ impl Core {
         let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);
         while self.recent.front().is_some_and(|(number, _)| *number <= oldest) {
             self.recent.pop_front();
+    /// Whether something that a run read has not been watched all the time since it began.
+    fn was_let_go(&self, id: DecisionId, reads: &Reads) -> bool {
+        let gone = |table: &TableKey| self.let_go.get(table).is_some_and(|first| id.0 < *first);
+        !self.let_go.is_empty()
+            && (reads.gets.keys().any(|key| gone(&key.table)) || reads.lists.keys().any(|query| gone(&query.table)))
+    }
+
         }
+        let first = self.running.values().map(|running| running.id.0).min().unwrap_or(u64::MAX);
+        self.let_go.retain(|_, without| first < *without);
     }
 
     fn is_gone(&self, unit: &UnitId) -> bool {
