@@ -102,6 +102,8 @@ pub struct Core {
     began: Moment,
     /// What was refused of the last run of a unit; only of those that wrote and failed.
     refused: BTreeMap<UnitId, Vec<Refusal>>,
+    /// Units whose last run came too late: on which reads, and how often in a row.
+    stale: BTreeMap<UnitId, (u64, u32)>,
     /// How often each fight and loop that goes on must have been seen before it is told again.
     told: BTreeMap<(crate::resource::ObjectKey, String), u32>,
 }
@@ -133,6 +135,7 @@ impl Core {
             next_decision: next_decision.0,
             began: now,
             refused: BTreeMap::new(),
+            stale: BTreeMap::new(),
             told: BTreeMap::new(),
         }
     }

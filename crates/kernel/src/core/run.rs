@@ -253,6 +253,7 @@ impl Core {
         writes.extend(pending.refused);
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
         self.remember_refused(unit, &writes);
+        self.count_stale(unit, &pending.reads, &mut writes);
         let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
         let ended = if gone { Ended::Gone } else { ended };
         let outcome = Outcome::Decided { writes, standing: pending.standing };
@@ -264,6 +265,7 @@ impl Core {
             self.refused.remove(unit);
         }
         Some(Closed { carried, ..closed })
+            self.stale.remove(unit);
     }
 
     #[expect(clippy::too_many_arguments, reason = "one fact each; a struct for them would be built once and read once")]

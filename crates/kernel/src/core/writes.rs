@@ -1,5 +1,7 @@
 //! What becomes of the writes of a run: held back, paid for, remembered.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::Value;
 
 use super::Core;
@@ -13,6 +15,10 @@ use crate::plan::Act;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
 use crate::view::{Picture, Reads, Refusal};
+
+/// After how many runs in a row that came too late, on the same reads, a unit fails. A watch that is behind has caught up by
+/// then.
+pub(super) const STALE_RUNS: u32 = 8;
 
 impl Core {
     /// For the unit's next run, and for that one alone.
@@ -28,6 +34,28 @@ impl Core {
         match refused.is_empty() {
             true => drop(self.refused.remove(unit)),
             false => drop(self.refused.insert(unit.clone(), refused)),
+        }
+    }
+
+    /// A write that came too late is tried again at once, for what made it so is about to come in. When nothing comes in, it
+    /// is a failure like any other: with the server's words, and ever longer waits.
+    pub(super) fn count_stale(&mut self, unit: &UnitId, reads: &Reads, writes: &mut [Write]) {
+        let is_stale = |write: &Write| matches!(write.result, WriteResult::Stale { .. });
+        if !writes.iter().any(is_stale) {
+            self.stale.remove(unit);
+            return;
+        }
+        let read = contents_read(reads);
+        let (before, count) = self.stale.entry(unit.clone()).or_insert((read, 0));
+        *count = if *before == read { count.saturating_add(1) } else { 1 };
+        *before = read;
+        if *count < STALE_RUNS {
+            return;
+        }
+        for write in writes {
+            if let WriteResult::Stale { message } = &mut write.result {
+                write.result = WriteResult::Failed { message: std::mem::take(message) };
+            }
         }
     }
 
@@ -95,6 +123,16 @@ impl Core {
         let heard = echo.is_heard(current) || current.is_none() && went();
         (!heard).then(|| (write.object.clone(), echo))
     }
+}
+
+/// A number that is the same as long as the same is read.
+fn contents_read(reads: &Reads) -> u64 {
+    let lists = reads.lists.iter().map(|(query, listed)| {
+        (query, listed.iter().map(|one| (&one.namespace, &one.name, one.revision)).collect::<Vec<_>>())
+    });
+    let mut hasher = DefaultHasher::new();
+    (&reads.gets, lists.collect::<Vec<_>>()).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn revision_of(object: &Value) -> Option<u64> {
