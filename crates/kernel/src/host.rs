@@ -38,7 +38,7 @@ pub use request::{Handle, Stopped};
 use clock::Clock;
 use recorder::Recorder;
 use request::{Added, Request};
-use runs::{Report, Runs};
+use runs::{Report, Runs, Writing};
 
 /// Not every unit could decide in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -218,8 +218,9 @@ impl Host {
         let now = self.clock.now();
         match report {
             Report::Answered { unit, id, answered } => match self.core.decided(now, &unit, id, answered) {
-                Some(Judgement::Write { writes, user }) => {
-                    self.runs.write(self.writer.clone(), unit, id, writes, user, self.dry_run);
+                Some(Judgement::Write { writes, user, picture }) => {
+                    let writing = Writing { writes, user, picture, dry_run: self.dry_run };
+                    self.runs.write(self.writer.clone(), unit, id, writing);
                 }
                 Some(Judgement::Over(closed)) => self.record(*closed),
                 None => {}

@@ -111,6 +111,8 @@ pub enum Judgement {
         writes: Vec<Write>,
         /// As whom.
         user: Option<ServiceAccount>,
+        /// What was decided on: the objects before the writes, where they are bound to what was read.
+        picture: Arc<Snapshot>,
     },
     /// The run is over.
     Over(Box<Closed>),
@@ -145,9 +147,9 @@ impl Core {
             topology: hosted.topology.clone(),
             inputs: hosted.inputs.clone(),
             refused: refused.clone(),
+            pretending: self.pretending,
         };
         self.echoes.forget(&started.unit);
-            pretending: self.pretending,
         self.running.insert(
             started.unit,
             Running {
@@ -206,7 +208,7 @@ impl Core {
                 writes.into_iter().map(|write| Carried { write, before: None, after: None, unchecked: None }).collect();
             return self.carried(now, unit, id, carried, 0).map(|closed| Judgement::Over(Box::new(closed)));
         }
-        Some(Judgement::Write { writes, user })
+        Some(Judgement::Write { writes, user, picture })
     }
 
     fn stopped(&mut self, now: Moment, unit: &UnitId, stop: Stop, reads: Reads, decide_us: u64) -> Closed {
@@ -251,9 +253,9 @@ impl Core {
         let held = pending.held.len();
         writes.extend(pending.held);
         writes.extend(pending.refused);
+        self.count_stale(unit, &pending.reads, &mut writes);
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
         self.remember_refused(unit, &writes);
-        self.count_stale(unit, &pending.reads, &mut writes);
         let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
         let ended = if gone { Ended::Gone } else { ended };
         let outcome = Outcome::Decided { writes, standing: pending.standing };
@@ -263,9 +265,9 @@ impl Core {
             self.standings.forget(unit);
             self.arbiter.forget(unit);
             self.refused.remove(unit);
+            self.stale.remove(unit);
         }
         Some(Closed { carried, ..closed })
-            self.stale.remove(unit);
     }
 
     #[expect(clippy::too_many_arguments, reason = "one fact each; a struct for them would be built once and read once")]
@@ -324,10 +326,6 @@ impl Core {
         Closed { decision, picture: running.picture, findings, carried: Vec::new() }
     }
 
-    fn forget_recent(&mut self) {
-        let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);
-        while self.recent.front().is_some_and(|(number, _)| *number <= oldest) {
-            self.recent.pop_front();
     /// Whether something that a run read has not been watched all the time since it began.
     fn was_let_go(&self, id: DecisionId, reads: &Reads) -> bool {
         let gone = |table: &TableKey| self.let_go.get(table).is_some_and(|first| id.0 < *first);
@@ -335,9 +333,13 @@ impl Core {
             && (reads.gets.keys().any(|key| gone(&key.table)) || reads.lists.keys().any(|query| gone(&query.table)))
     }
 
-        }
+    fn forget_recent(&mut self) {
         let first = self.running.values().map(|running| running.id.0).min().unwrap_or(u64::MAX);
         self.let_go.retain(|_, without| first < *without);
+        let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);
+        while self.recent.front().is_some_and(|(number, _)| *number <= oldest) {
+            self.recent.pop_front();
+        }
     }
 
     fn is_gone(&self, unit: &UnitId) -> bool {
