@@ -106,12 +106,12 @@ pub struct Core {
     stale: BTreeMap<UnitId, (u64, u32)>,
     /// How often each fight and loop that goes on must have been seen before it is told again.
     told: BTreeMap<(crate::resource::ObjectKey, String), u32>,
+    /// Whether nothing is changed, neither in clusters nor outside.
+    pretending: bool,
 }
 
 impl Core {
     /// A kernel with no operators. `seed` is the source of jitter, `next_decision` where the journal goes on.
-    /// Whether nothing is changed, neither in clusters nor outside.
-    pretending: bool,
     pub fn new(now: Moment, seed: u64, topology: Topology, global: GlobalLimits, next_decision: DecisionId) -> Self {
         Self {
             operators: BTreeMap::new(),
@@ -125,9 +125,9 @@ impl Core {
             echoes: Echoes::default(),
             standings: Standings::default(),
             watched: BTreeMap::new(),
+            let_go: BTreeMap::new(),
             lost: BTreeMap::new(),
             orders: Vec::new(),
-            let_go: BTreeMap::new(),
             running: BTreeMap::new(),
             recent: VecDeque::new(),
             changes_seen: 0,
@@ -137,13 +137,13 @@ impl Core {
             refused: BTreeMap::new(),
             stale: BTreeMap::new(),
             told: BTreeMap::new(),
+            pretending: false,
         }
     }
 
     /// Takes an operator in. Its units run as soon as they are known.
     pub fn add(&mut self, now: Moment, operator: Arc<dyn Operator>, limits: Limits) {
         let name = OperatorName::new(operator.name());
-            pretending: false,
         let declaration = operator.declaration();
         let topology = operator.topology().map_or_else(|| self.topology.clone(), Arc::new);
         self.scheduler.set_operator(now, &name, limits.clone());
@@ -225,17 +225,17 @@ impl Core {
         self.scheduler.set_global(global);
     }
 
+    /// From here on operators ask nothing that would change something outside. Their writes are the driver's to pretend.
+    pub fn pretend(&mut self) {
+        self.pretending = true;
+    }
+
     /// Pauses an operator, or lets it go on.
     pub fn pause(&mut self, operator: &OperatorName, paused: bool) {
         self.scheduler.pause(operator, paused);
     }
 
     /// All that is cached, as it is now.
-    /// From here on operators ask nothing that would change something outside. Their writes are the driver's to pretend.
-    pub fn pretend(&mut self) {
-        self.pretending = true;
-    }
-
     pub fn snapshot(&self) -> Arc<crate::cache::Snapshot> {
         self.cache.snapshot()
     }
@@ -333,6 +333,16 @@ impl Core {
             && self.scheduler.is_idle()
     }
 
+    /// Whether nothing is left to do but to read what cannot be read at the moment.
+    pub fn is_cut_off(&self) -> bool {
+        let mut unread = self.watched.keys().filter(|table| !self.cache.knows(table)).peekable();
+        self.running.is_empty()
+            && self.orders.is_empty()
+            && self.scheduler.is_idle()
+            && unread.peek().is_some()
+            && unread.all(|table| self.lost.contains_key(table))
+    }
+
     /// What stands in the way of [`Core::is_quiet`], for people.
     pub fn unsettled(&self) -> Vec<String> {
         let unread = self.watched.keys().filter(|table| !self.cache.knows(table)).map(|table| {
@@ -365,6 +375,9 @@ impl Core {
             self.watched.remove(&table);
             self.lost.remove(&table);
             self.cache.forget(&table);
+            if !self.running.is_empty() {
+                self.let_go.insert(table.clone(), self.next_decision);
+            }
             self.orders.push(Order::Unwatch(table));
         }
     }
@@ -372,6 +385,3 @@ impl Core {
 
 #[cfg(test)]
 mod tests;
-            if !self.running.is_empty() {
-                self.let_go.insert(table.clone(), self.next_decision);
-            }

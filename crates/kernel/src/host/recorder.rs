@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::core::{Closed, secrets_among};
 use crate::decision::Decision;
@@ -96,37 +96,59 @@ impl Recorder {
 }
 
 fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters) {
-    let (mut dirty, mut told, mut complaint) = (false, 0, String::new());
+    let (mut due, mut told, mut complaint) = (Due::default(), 0, String::new());
     loop {
-        let kept = match inbox.recv_timeout(SYNC_EVERY) {
-            Ok(Task::Look(question)) => {
-                question(&journal);
-                continue;
-            }
+        if due.is_now(Instant::now()) {
+            sync(&mut journal, &mut complaint);
+        }
+        match inbox.recv_timeout(due.wait(Instant::now())) {
+            Ok(Task::Look(question)) => question(&journal),
             Ok(Task::Keep(closed, now)) => {
-                dirty = true;
+                due.written(Instant::now());
                 tell_of_loss(&mut journal, &mut told, counters, now);
-                append(&mut journal, &closed, now).map(|()| counters.recorded.fetch_add(1, Ordering::Relaxed))
-            }
-            Err(error) => {
-                let synced = if std::mem::take(&mut dirty) { journal.sync() } else { Ok(()) };
-                // What stays wrong is said once.
-                let problem = synced.err().map(|error| whole(&error)).unwrap_or_default();
-                if !problem.is_empty() && problem != complaint {
-                    tracing::error!("could not keep the journal: {problem}");
-                }
-                complaint = problem;
-                match error {
-                    mpsc::RecvTimeoutError::Timeout => continue,
-                    mpsc::RecvTimeoutError::Disconnected => return,
+                match append(&mut journal, &closed, now) {
+                    Ok(()) => drop(counters.recorded.fetch_add(1, Ordering::Relaxed)),
+                    Err(error) => {
+                        counters.dropped.fetch_add(1, Ordering::Relaxed);
+                        tracing::error!("could not record a decision: {}", whole(&error));
+                    }
                 }
             }
-        };
-        if let Err(error) = kept {
-            counters.dropped.fetch_add(1, Ordering::Relaxed);
-            tracing::error!("could not record a decision: {}", whole(&error));
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                sync(&mut journal, &mut complaint);
+                return;
+            }
         }
     }
+}
+
+/// When the disk is to be asked for what was written: so long after the first of it, however much comes behind it.
+#[derive(Default)]
+struct Due(Option<Instant>);
+
+impl Due {
+    fn written(&mut self, now: Instant) {
+        self.0.get_or_insert(now + SYNC_EVERY);
+    }
+
+    /// True once for what was written.
+    fn is_now(&mut self, now: Instant) -> bool {
+        self.0.take_if(|due| *due <= now).is_some()
+    }
+
+    fn wait(&self, now: Instant) -> Duration {
+        self.0.map_or(SYNC_EVERY, |due| due.saturating_duration_since(now))
+    }
+}
+
+fn sync(journal: &mut Journal, complaint: &mut String) {
+    let problem = journal.sync().err().map(|error| whole(&error)).unwrap_or_default();
+    // What stays wrong is said once.
+    if !problem.is_empty() && problem != *complaint {
+        tracing::error!("could not keep the journal: {problem}");
+    }
+    *complaint = problem;
 }
 
 /// An error with its causes: that the disk is full stands in the last of them.
@@ -166,17 +188,13 @@ fn contents(decision: &Decision, picture: &dyn Picture) -> (Vec<Object>, Secrets
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_disk_is_told_with_its_cause() {
-        let source = std::io::Error::new(std::io::ErrorKind::StorageFull, "No space left on device");
-        let error = crate::journal::JournalError::File { act: "write", path: "journal/1".into(), source };
-        assert_eq!(whole(&error), "could not write journal/1: No space left on device");
-    }
-}
 #[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
     use crate::cache::{Cache, Observed};
     use crate::decision::{DecisionId, Outcome};
     use crate::journal::Bounds;
@@ -255,3 +273,11 @@ mod tests {
         assert!((9..=10).contains(&synced), "{synced} times in ten seconds");
         assert!(due.is_now(begun + Duration::from_secs(20)) && !due.is_now(begun + Duration::from_secs(30)));
     }
+
+    #[test]
+    fn a_full_disk_is_told_with_its_cause() {
+        let source = std::io::Error::new(std::io::ErrorKind::StorageFull, "No space left on device");
+        let error = crate::journal::JournalError::File { act: "write", path: "journal/1".into(), source };
+        assert_eq!(whole(&error), "could not write journal/1: No space left on device");
+    }
+}
