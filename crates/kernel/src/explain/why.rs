@@ -149,7 +149,7 @@ pub fn why(
     let key = meant.first().copied();
     // Of several objects of that name, one is explained, not all of them at once.
     let narrowed = key.or(read).map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
-    let target = narrowed.as_ref().unwrap_or(target);
+    let (asked, target) = (target, narrowed.as_ref().unwrap_or(target));
     let found = last_write(target, field, &decisions);
     let written = found.map(|(decision, write)| Written {
         causes: first_causes(decision, &decisions),
@@ -159,7 +159,7 @@ pub fn why(
     let hosted = |manager: &&Manager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
     Why {
-        object: key.map_or_else(|| target.to_string(), ToString::to_string),
+        object: key.map_or_else(|| asked.to_string(), ToString::to_string),
         field: field.map(ToString::to_string),
         now: state.now,
         since: reach.since,
