@@ -1,13 +1,17 @@
 //! `why`, `why-not`, `top` and `replay`: what the journal and a running kernel tell.
 
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::Arc;
+
 use clap::Args;
 use serde_json::{Value, json};
-use switchboard_kernel::decision::DecisionId;
+use switchboard_kernel::decision::{Decision, DecisionId, Outcome};
 use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
 use switchboard_kernel::journal::Entry;
 use switchboard_kernel::operator::Unit;
 use switchboard_kernel::replay::{Replayed, replay};
-use switchboard_kernel::resource::{ObjectKey, TableKey};
+use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::State;
 
 use crate::again::Watch;
@@ -15,7 +19,7 @@ use crate::failure::Failure;
 pub use crate::form::{Form, print};
 use crate::kernel::StateDir;
 use crate::talk::say;
-use crate::{operators, paint};
+use crate::{DIFFERS, operators, paint};
 
 /// Says why an object is as it is.
 #[derive(Args)]
@@ -59,6 +63,7 @@ impl WhyObject {
         let (kind, name) = self.object.clone();
         let target = Target { kind, namespace: self.namespace.clone(), name };
         let entries: Vec<Entry> = journal.newest().collect();
+        check_kind(&target, &entries, &state)?;
         let live = self.live(&target, &entries, &state).await?;
         let report = explain::why(&target, self.field.as_ref(), &entries, &journal.reach(), &state, live.as_ref());
         print(&report, self.output)
@@ -66,7 +71,7 @@ impl WhyObject {
 
     /// Who wrote the object, as it says itself; null when there is none.
     async fn live(&self, target: &Target, entries: &[Entry], state: &State) -> Result<Option<Value>, Failure> {
-        let known = key(target, entries);
+        let known = explain::explained(target, entries);
         let certain = known.is_some() || target.namespace.is_some();
         let Some(key) = known.or_else(|| watched(target, state)) else { return Ok(None) };
         let body = serde_json::to_string(&key)?;
@@ -97,17 +102,37 @@ fn watched(target: &Target, state: &State) -> Option<ObjectKey> {
     state.tables.iter().map(|table| key(&table.table)).find(|key| target.is(key))
 }
 
-/// The object somebody means, among those that were written or read.
-fn key(target: &Target, entries: &[Entry]) -> Option<ObjectKey> {
-    entries.iter().find_map(|entry| {
-        let Entry::Decision(decision) = entry else { return None };
+/// How many kinds a hint names.
+const MAX_KINDS: usize = 12;
+
+/// A kind that nobody here has heard of is a slip of the pen more often than not.
+fn check_kind(target: &Target, entries: &[Entry], state: &State) -> Result<(), Failure> {
+    let decisions = entries.iter().filter_map(|entry| match entry {
+        Entry::Decision(decision) => Some(decision),
+        Entry::Finding(_) => None,
+    });
+    let of = |decision: &Decision| -> Vec<Arc<Resource>> {
         let written = match &decision.outcome {
-            switchboard_kernel::decision::Outcome::Decided { writes, .. } => writes.as_slice(),
+            Outcome::Decided { writes, .. } => writes.as_slice(),
             _ => &[],
         };
-        let mut keys = written.iter().map(|write| &write.object).chain(decision.gets.iter().map(|(key, _)| key));
-        keys.find(|key| target.is(key)).cloned()
-    })
+        let gets = decision.gets.iter().map(|(key, _)| &key.table);
+        let lists = decision.lists.iter().map(|(query, _)| &query.table);
+        let all = written.iter().map(|write| &write.object.table).chain(gets).chain(lists);
+        all.map(|table| table.resource.clone()).collect()
+    };
+    let watched = state.tables.iter().map(|table| table.table.resource.clone());
+    let known: BTreeSet<Arc<Resource>> = decisions.flat_map(|decision| of(decision)).chain(watched).collect();
+    if known.is_empty() || target.is_built_in() || known.iter().any(|resource| target.is_of(resource)) {
+        return Ok(());
+    }
+    let names: Vec<String> = known.iter().take(MAX_KINDS).map(ToString::to_string).collect();
+    Err(format!(
+        "no operator here reads or writes a kind {}\nhint: they read and write {}",
+        target.kind,
+        names.join(", ")
+    )
+    .into())
 }
 
 fn now() -> switchboard_kernel::moment::Moment {
@@ -199,8 +224,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Prints the report. True when something else is decided now.
-    pub async fn run(self) -> Result<bool, Failure> {
+    /// Prints the report. The exit code says whether something else is decided now, or cannot be told.
+    pub async fn run(self) -> Result<ExitCode, Failure> {
         let journal = self.state.journal()?;
         let id = DecisionId(self.decision);
         let decision = journal.get(id);
@@ -222,8 +247,13 @@ impl Replay {
             )
             .into());
         }
-        let same = matches!(replayed, Replayed::Same | Replayed::Redacted { alike: true, .. });
+        let code = match &replayed {
+            Replayed::Same | Replayed::Redacted { alike: true, .. } => ExitCode::SUCCESS,
+            Replayed::Different { .. } => ExitCode::from(DIFFERS),
+            // A difference that masks may have made is none that anybody can act on.
+            Replayed::Redacted { alike: false, .. } | Replayed::Gone => ExitCode::FAILURE,
+        };
         print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
-        Ok(!same)
+        Ok(code)
     }
 }

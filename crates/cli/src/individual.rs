@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::failure::Failure;
 use crate::kernel::{self, StateDir};
 use crate::reach::Reach;
-use crate::run::Running;
+use crate::run::{self, Running};
 use crate::talk::say;
 use crate::{guests, operators};
 
@@ -84,9 +84,7 @@ impl Individual {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        say("stopping");
-        running.stop().await;
-        Ok(())
+        run::stop(running, &mut interrupt, &mut terminate).await
     }
 
     fn config(&self) -> Result<Config, Failure> {

@@ -44,7 +44,7 @@ const EXIT_CODES: &str = "Exit codes:
   0   done, or stopped by a signal; everything in order
   1   could not start, or could not go on; `probe`: a fault was not borne; `test`: a case failed;
       `operator`: a controller failed, or something undeclared was wanted;
-      `doctor`: something is to be fixed
+      `doctor`: something is to be fixed; `replay`: cannot be told, as masked values were read
   2   `plan`: something would be written; `replay`: something else is decided now;
       `integrations diff`: something changes;
       `gitops migrate --dry-run`: something would be migrated
@@ -170,7 +170,7 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
         Command::Pause(pause) => pause.run().await.map(|()| ExitCode::SUCCESS),
         Command::Resume(resume) => resume.run().await.map(|()| ExitCode::SUCCESS),
         Command::Wake(wake) => wake.run().await.map(|()| ExitCode::SUCCESS),
-        Command::Replay(replay) => replay.run().await.map(differs),
+        Command::Replay(replay) => replay.run().await,
         Command::Probe(probe) => probe.run().await.map(well),
         Command::Test(test) => test.run().await.map(well),
         Command::Operator(operator) => operator.run().await.map(well),

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use switchboard_console::{Console, Serving, Source};
-use switchboard_kernel::config::{ClusterConfig, Config};
-use switchboard_kernel::host::{Handle, Host, Settings};
+use switchboard_engine::operator::NAME;
+use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig};
+use switchboard_kernel::host::{Handle, Host, LimitsByName, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::{Listening, listen_with};
@@ -17,7 +18,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
-use crate::gitops::engine::Embedded;
+use crate::gitops::engine::{self, Embedded};
 use crate::gitops::hosting::Service;
 use crate::guests::{self, Clusters, Guests};
 use crate::integrations::hosting::Manager;
@@ -60,9 +61,31 @@ impl Run {
             _ = terminate.recv() => {}
             () = reload(&self.config, &self.reach, config, &running, hangup) => {}
         }
-        say("stopping");
-        running.stop().await;
-        Ok(())
+        stop(running, &mut interrupt, &mut terminate).await
+    }
+}
+
+/// Stopped before what was under way had come to an end.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped at once: what was under way was not waited for")]
+struct Hurried;
+
+/// Finishes what is under way and stops; a second signal stops at once.
+pub async fn stop(running: Running, interrupt: &mut Signal, terminate: &mut Signal) -> Result<(), Failure> {
+    say("stopping");
+    let again = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    Ok(unless(again, running.stop()).await?)
+}
+
+async fn unless(again: impl Future<Output = ()>, stopped: impl Future<Output = ()>) -> Result<(), Hurried> {
+    tokio::select! {
+        () = stopped => Ok(()),
+        () = again => Err(Hurried),
     }
 }
 
@@ -170,19 +193,41 @@ impl Running {
 }
 
 /// The operators that a configuration wants hosted.
-pub fn hosted(config: &Config) -> Vec<(std::sync::Arc<dyn Operator>, Limits)> {
+pub fn hosted(config: &Config) -> Vec<(Arc<dyn Operator>, Limits)> {
     let wanted = config.operators.iter().filter(|(_, operator)| operator.enabled);
-    // One of a family that the configuration names by itself is hosted as it says there.
-    let elsewhere = |own: &str, name: &str| own != name && config.operators.contains_key(&OperatorName::new(name));
-    wanted
-        .flat_map(|(name, wanted)| {
-            let family = operators::family(&name.0, &wanted.settings).into_iter();
-            family
-                .filter(|operator| !elsewhere(&name.0, operator.name()))
-                .map(|one| (operators::writing_as(one, wanted.service_account.clone()), wanted.limits.clone()))
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    let with_limits = |(name, wanted): (&OperatorName, &OperatorConfig)| {
+        let members = members(config, name, wanted).into_iter();
+        let own = |one| (operators::writing_as(one, wanted.service_account.clone()), wanted.limits.clone());
+        members.map(own).collect::<Vec<_>>()
+    };
+    wanted.flat_map(with_limits).collect()
+}
+
+/// What one entry of a configuration stands for. One of a family that the configuration names by itself is hosted as it
+/// says there.
+fn members(config: &Config, name: &OperatorName, wanted: &OperatorConfig) -> Vec<Arc<dyn Operator>> {
+    let mut family = operators::family(&name.0, &wanted.settings);
+    family.retain(|one| *one.name() == *name.0 || !config.operators.contains_key(&OperatorName::new(one.name())));
+    family
+}
+
+/// Changed limits, for each of the operators that an entry stands for: as they are set when these are taken in.
+fn for_members(changed: &LimitsByName, config: &Config, there: &[String]) -> LimitsByName {
+    let each = |(name, limits): &(OperatorName, Limits)| -> LimitsByName {
+        let Some(wanted) = config.operators.get(name) else { return Vec::new() };
+        if *name.0 == *NAME {
+            // One for each cluster that it deploys to.
+            let engines = there.iter().filter(|one| engine::remembered(one).is_some());
+            return engines.map(|one| (OperatorName::new(one), engine::limits(limits))).collect();
+        }
+        let members = members(config, name, wanted);
+        match members.is_empty() {
+            // A program, which is nobody's family.
+            true => vec![(name.clone(), limits.clone())],
+            false => members.iter().map(|one| (OperatorName::new(one.name()), limits.clone())).collect(),
+        }
+    };
+    changed.iter().flat_map(each).collect()
 }
 
 /// No client for a cluster.
@@ -238,7 +283,10 @@ pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Ru
 async fn take_up(old: &Config, new: &Config, running: &Running) {
     let changes = old.changes(new);
     running.guests.set_limits(&changes.limits);
-    let (global, operators) = (changes.global.unwrap_or_else(|| new.limits.clone()), changes.limits);
+    let state = running.handle.state().await.unwrap_or_default();
+    let there: Vec<String> = state.operators.into_iter().map(|operator| operator.name).collect();
+    let operators = for_members(&changes.limits, new, &there);
+    let global = changes.global.unwrap_or_else(|| new.limits.clone());
     let names: Vec<String> = operators.iter().map(|(name, _)| name.to_string()).collect();
     if running.handle.set_limits(global, operators).await.is_ok() {
         let whose = if names.is_empty() { String::new() } else { format!(": limits of {}", names.join(", ")) };
@@ -247,5 +295,47 @@ async fn take_up(old: &Config, new: &Config, running: &Running) {
     for change in changes.needs_restart {
         say(format_args!("warning: {change}"));
         say("hint: restart to take it up");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::parse("switchboard.yaml", text, &operators::KNOWN).unwrap()
+    }
+
+    #[test]
+    fn changed_limits_are_those_of_a_whole_family() {
+        let text =
+            |cool_down: &str| format!("operators:\n  plugs: {{coolDown: {cool_down}}}\n  sockets: {{coolDown: 9s}}\n");
+        let (old, new) = (config(&text("1s")), config(&text("2s")));
+        let taken_up = for_members(&old.changes(&new).limits, &new, &[]);
+        let of =
+            |name: &str| taken_up.iter().find(|(one, _)| *one.0 == *name).map(|(_, limits)| limits.cool_down.as_secs());
+        assert_eq!([of("plugs"), of("deferredresources"), of("sockets")], [Some(2), Some(2), None]);
+        for (operator, limits) in hosted(&new) {
+            let changed = taken_up.iter().find(|(one, _)| *one.0 == *operator.name());
+            assert!(changed.is_none_or(|(_, changed)| *changed == limits), "{}", operator.name());
+        }
+    }
+
+    #[test]
+    fn changed_limits_of_the_engine_are_those_of_each_with_the_time_it_needs() {
+        let text = |seconds: u32| format!("operators:\n  engine: {{timeout: 1s, coolDown: {seconds}s}}\n");
+        let (old, new) = (config(&text(1)), config(&text(2)));
+        let there = ["engine".to_string(), "engine@argocd.one".to_string(), "greeter".to_string()];
+        let taken_up = for_members(&old.changes(&new).limits, &new, &there);
+        let names: Vec<String> = taken_up.iter().map(|(name, _)| name.to_string()).collect();
+        assert_eq!(names, there[..2]);
+        let at_start = engine::limits(&new.operators[&OperatorName::new("engine")].limits);
+        assert!(taken_up.iter().all(|(_, limits)| *limits == at_start && limits.timeout > Duration::from_secs(1)));
+    }
+
+    #[tokio::test]
+    async fn a_second_signal_stops_at_once() {
+        assert!(unless(std::future::ready(()), std::future::pending()).await.is_err());
+        assert!(unless(std::future::pending(), std::future::ready(())).await.is_ok());
     }
 }

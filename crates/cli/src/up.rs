@@ -24,7 +24,6 @@ use crate::local::{Commands, Local};
 use crate::place::Place;
 use crate::reach::Reach;
 use crate::run::{self, Running};
-use crate::talk::say;
 use crate::temporary::Temporary;
 use crate::{listen, operators};
 
@@ -140,8 +139,7 @@ impl Up {
             () = keep_time(store) => {}
             () = reload(self.config.as_deref(), config, &running, hangup) => {}
         }
-        say("stopping");
-        running.stop().await;
+        run::stop(running, &mut interrupt, &mut terminate).await?;
         if let Some(local) = local {
             local.stop().await;
         }

@@ -308,6 +308,11 @@ impl Outward for Guest {
         serde_json::to_value(&answer).map_err(|error| error.to_string())
     }
 
+    /// The offline command sees files alone; the live one has the cluster's address and may write there itself.
+    fn acts(&self, request: &Value) -> bool {
+        request["command"] != "apply-configuration"
+    }
+
     fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         // Made meanwhile; it goes again when there is nothing to run it for.

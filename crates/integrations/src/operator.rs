@@ -129,6 +129,11 @@ impl Outward for Integrations {
         Ok(self.shelf.answer(&self.cluster, request))
     }
 
+    /// What is wanted is looked up, and that is all.
+    fn acts(&self, _request: &Value) -> bool {
+        false
+    }
+
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         match unit.name() {
             WHOLE_NAMESPACE => self.namespace(unit.namespace(), view, outside),

@@ -19,6 +19,7 @@ use crate::decision::{Write, WriteResult};
 use crate::operator::ServiceAccount;
 use crate::plan::{Act, Expect};
 use crate::resource::ObjectKey;
+use crate::view::Picture;
 
 pub use kube_writer::KubeWriter;
 pub use request::{Prepared, prepare};
@@ -106,6 +107,19 @@ pub async fn carry_out(
     manager: &str,
     dry_run: bool,
 ) -> Vec<Carried> {
+    carry_out_upon(None, writer, writes, user, manager, dry_run).await
+}
+
+/// The same for writes that were decided on a picture. An object whose write is bound to the revision that the picture holds
+/// is not asked for again.
+pub async fn carry_out_upon(
+    picture: Option<&dyn Picture>,
+    writer: &dyn Writer,
+    writes: Vec<Write>,
+    user: Option<&ServiceAccount>,
+    manager: &str,
+    dry_run: bool,
+) -> Vec<Carried> {
     let mut carried: Vec<Carried> = Vec::new();
     let mut stopped = false;
     for mut write in writes {
@@ -118,7 +132,8 @@ pub async fn carry_out(
             carried.push(pretended);
             continue;
         }
-        let before = match known(&write, &carried).filter(|_| !dry_run) {
+        let known = known(&write, &carried).or_else(|| seen(&write, &carried, picture?).map(Some));
+        let before = match known.filter(|_| !dry_run) {
             Some(known) => Ok(known),
             None => writer.get(&write.object).await,
         };
@@ -148,6 +163,20 @@ fn known(write: &Write, carried: &[Carried]) -> Option<Option<Value>> {
     let last = carried.iter().rev().find(|one| one.write.object == write.object).filter(|_| guarded)?;
     let written = matches!(last.write.result, WriteResult::Written { .. });
     last.after.clone().filter(|_| written).map(Some)
+}
+
+/// The object that was read, when the server makes the write to that one or not at all. It has no `managedFields` unless
+/// somebody asked for them.
+fn seen(write: &Write, carried: &[Carried], picture: &dyn Picture) -> Option<Value> {
+    let revision = match (&write.mutation.expect, &write.mutation.act) {
+        (_, Act::Create(_) | Act::Apply { .. }) => return None,
+        (Expect::Exactly { revision, .. }, _) => *revision,
+        (_, Act::Update(body)) => revision_of(Some(body))?,
+        _ => return None,
+    };
+    let untouched = carried.iter().all(|one| one.write.object != write.object);
+    let object = picture.get(&write.object).flatten().filter(|object| untouched && object.revision == revision)?;
+    Some(object.whole())
 }
 
 /// What a run wrote to an object a moment ago is what its next write to it expects.

@@ -31,6 +31,8 @@ use crate::view::Refusal;
 use crate::wake::Wakes;
 
 pub(crate) use caught::decide_caught;
+pub(crate) use secrecy::secrets_among;
+
 pub use run::{Answered, Closed, Judgement, Run};
 
 use account::Account;
@@ -85,6 +87,8 @@ pub struct Core {
     standings: Standings,
     /// Kinds that are watched, or will be with the next orders; with the moment from which nobody reads them.
     watched: BTreeMap<TableKey, Option<Moment>>,
+    /// Kinds that were let go, with the first decision that was made without them: who began before may have read them.
+    let_go: BTreeMap<TableKey, u64>,
     /// Why a watch does not deliver.
     lost: BTreeMap<TableKey, String>,
     orders: Vec<Order>,
@@ -98,8 +102,12 @@ pub struct Core {
     began: Moment,
     /// What was refused of the last run of a unit; only of those that wrote and failed.
     refused: BTreeMap<UnitId, Vec<Refusal>>,
+    /// Units whose last run came too late: on which reads, and how often in a row.
+    stale: BTreeMap<UnitId, (u64, u32)>,
     /// How often each fight and loop that goes on must have been seen before it is told again.
     told: BTreeMap<(crate::resource::ObjectKey, String), u32>,
+    /// Whether nothing is changed, neither in clusters nor outside.
+    pretending: bool,
 }
 
 impl Core {
@@ -117,6 +125,7 @@ impl Core {
             echoes: Echoes::default(),
             standings: Standings::default(),
             watched: BTreeMap::new(),
+            let_go: BTreeMap::new(),
             lost: BTreeMap::new(),
             orders: Vec::new(),
             running: BTreeMap::new(),
@@ -126,7 +135,9 @@ impl Core {
             next_decision: next_decision.0,
             began: now,
             refused: BTreeMap::new(),
+            stale: BTreeMap::new(),
             told: BTreeMap::new(),
+            pretending: false,
         }
     }
 
@@ -212,6 +223,11 @@ impl Core {
     /// Changes the limits over all operators.
     pub fn set_global(&mut self, global: GlobalLimits) {
         self.scheduler.set_global(global);
+    }
+
+    /// From here on operators ask nothing that would change something outside. Their writes are the driver's to pretend.
+    pub fn pretend(&mut self) {
+        self.pretending = true;
     }
 
     /// Pauses an operator, or lets it go on.
@@ -317,6 +333,16 @@ impl Core {
             && self.scheduler.is_idle()
     }
 
+    /// Whether nothing is left to do but to read what cannot be read at the moment.
+    pub fn is_cut_off(&self) -> bool {
+        let mut unread = self.watched.keys().filter(|table| !self.cache.knows(table)).peekable();
+        self.running.is_empty()
+            && self.orders.is_empty()
+            && self.scheduler.is_idle()
+            && unread.peek().is_some()
+            && unread.all(|table| self.lost.contains_key(table))
+    }
+
     /// What stands in the way of [`Core::is_quiet`], for people.
     pub fn unsettled(&self) -> Vec<String> {
         let unread = self.watched.keys().filter(|table| !self.cache.knows(table)).map(|table| {
@@ -341,7 +367,7 @@ impl Core {
                 continue;
             }
             let since = *since.get_or_insert(now);
-            if now.since(since).as_millis() >= u128::from(UNREAD_GRACE_MS) && self.running.is_empty() {
+            if now.since(since).as_millis() >= u128::from(UNREAD_GRACE_MS) {
                 gone.push(table.clone());
             }
         }
@@ -349,6 +375,9 @@ impl Core {
             self.watched.remove(&table);
             self.lost.remove(&table);
             self.cache.forget(&table);
+            if !self.running.is_empty() {
+                self.let_go.insert(table.clone(), self.next_decision);
+            }
             self.orders.push(Order::Unwatch(table));
         }
     }

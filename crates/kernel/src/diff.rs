@@ -1,7 +1,7 @@
 //! What a write changes, as lines of YAML for people.
 //!
 //! # Guarantees
-//! - No value of a Secret is shown; that it differs is. // test: guarantees_no_value_of_a_secret_is_shown
+//! - No value of a Secret is shown, nor what looks like one; that it differs is. // test: guarantees_no_value_of_a_secret_is_shown
 //! - Without the lines added it is the object before, without those removed the object after, but for lines left out
 //!   between changes. // test: guarantees_the_lines_are_both_objects
 
@@ -12,7 +12,7 @@ use std::fmt;
 use serde_json::Value;
 use switchboard_object::yaml;
 
-use crate::redact::{HIDDEN, redact};
+use crate::redact::{HIDDEN, conceal};
 
 pub use lines::{CONTEXT_LINES, LEFT_OUT, MAX_COMPARISONS};
 
@@ -68,7 +68,7 @@ pub fn diff(before: Option<&Value>, after: Option<&Value>) -> Vec<Line> {
 
 /// An object as it may be shown.
 fn shown(object: &Value) -> Value {
-    let mut shown = redact(object);
+    let mut shown = conceal(object);
     if let Some(metadata) = shown.get_mut("metadata").and_then(Value::as_object_mut) {
         KEPT_BY_THE_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
     }

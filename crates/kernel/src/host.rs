@@ -38,7 +38,7 @@ pub use request::{Handle, Stopped};
 use clock::Clock;
 use recorder::Recorder;
 use request::{Added, Request};
-use runs::{Report, Runs};
+use runs::{Report, Runs, Writing};
 
 /// Not every unit could decide in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +49,10 @@ pub struct Unsettled(pub Vec<String>);
 const MAX_PENDING_OBSERVATIONS: usize = 1024;
 /// How many observations are taken in before anything is started, so that a burst is one wake.
 const OBSERVATIONS_AT_ONCE: usize = 256;
+/// How long writes under way may take after a stop. Whoever ends a process by force rarely waits longer than half a minute.
+pub const STOP_PATIENCE: Duration = Duration::from_secs(20);
+/// How long one look goes on when nothing is left but what no server tells.
+const CUT_OFF_PATIENCE: Duration = Duration::from_secs(5);
 /// How many requests may wait for the loop.
 const MAX_PENDING_REQUESTS: usize = 64;
 
@@ -62,7 +66,7 @@ pub struct Settings {
     pub global: GlobalLimits,
     /// Where decisions are recorded.
     pub journal: Journal,
-    /// Ask the API servers to pretend; nothing is written.
+    /// Ask the API servers to pretend; nothing is written, and nothing is asked that would change something outside.
     pub dry_run: bool,
 }
 
@@ -88,13 +92,16 @@ pub struct Host {
 impl Host {
     /// A host with these operators, and the handle by which it is asked and stopped.
     pub fn new(settings: Settings, operators: Vec<(Arc<dyn Operator>, Limits)>) -> (Host, Handle) {
-        let clock = Clock::start();
+        let mut clock = Clock::start();
         let now = clock.now();
         let next: DecisionId = settings.journal.next_id();
         let mut journal = settings.journal;
         journal.decided_over(&settings.topology);
         let gate = Gate::of(settings.global.requests_per_second);
         let mut core = Core::new(now, now.0, settings.topology, settings.global, next);
+        if settings.dry_run {
+            core.pretend();
+        }
         for (operator, limits) in operators {
             core.add(now, operator, limits);
         }
@@ -118,15 +125,31 @@ impl Host {
         (host, Handle::new(requests))
     }
 
-    /// Works until the handle says stop or is dropped. Writes under way are finished and recorded first.
-    pub async fn run(mut self) {
+    /// Works until the handle says stop or is dropped. Writes under way are finished and recorded first, within
+    /// [`STOP_PATIENCE`].
+    pub async fn run(self) {
+        self.run_until_stopped(STOP_PATIENCE).await;
+    }
+
+    async fn run_until_stopped(mut self, patience: Duration) {
         while self.turn().await {}
         self.watches.clear();
+        let end = Instant::now() + patience;
         while self.runs.writing() > 0 {
-            let Some(report) = self.runs.next().await else { break };
-            self.take(report);
+            match tokio::time::timeout_at(end, self.runs.next()).await {
+                Ok(Some(report)) => self.take(report),
+                Ok(None) => break,
+                Err(_) => {
+                    let left = self.runs.writing();
+                    tracing::warn!(left, "stopped before {left} runs had written all they wanted");
+                    break;
+                }
+            }
         }
-        self.recorder.finish().await;
+        let disk = Instant::now() + patience;
+        if tokio::time::timeout_at(disk, self.recorder.finish()).await.is_err() {
+            tracing::error!("stopped before everything was recorded: the disk does not answer");
+        }
     }
 
     /// Works until every unit has decided on what there is, and gives what was decided. For dry runs.
@@ -135,12 +158,15 @@ impl Host {
     /// When that is not so after `patience`.
     pub async fn once(mut self, patience: Duration) -> Result<Vec<Closed>, Unsettled> {
         let end = Instant::now() + patience;
+        let mut cut_off: Option<Instant> = None;
         self.decided = Some(Vec::new());
         loop {
             self.carry_on();
             if self.core.is_quiet() {
                 break;
             }
+            cut_off = self.core.is_cut_off().then(|| cut_off.unwrap_or_else(Instant::now));
+            let end = cut_off.map_or(end, |since| end.min(since + CUT_OFF_PATIENCE));
             let late = tokio::time::timeout_at(end, self.turn()).await;
             if late.is_err() {
                 return Err(Unsettled(self.core.unsettled()));
@@ -153,12 +179,13 @@ impl Host {
 
     async fn turn(&mut self) -> bool {
         self.carry_on();
-        let wake = self.core.next().map(|moment| self.clock.instant(moment));
+        let look = Instant::now() + Clock::LOOK_EVERY;
+        let wake = self.core.next().map_or(look, |moment| self.clock.instant(moment).min(look));
         tokio::select! {
             Some(report) = self.seen.recv() => self.observe(report),
             Some(report) = self.runs.next() => self.take(report),
             request = self.requests.recv() => return request.is_some_and(|request| self.answer(request)),
-            () = sleep_until(wake) => {}
+            () = tokio::time::sleep_until(wake) => {}
         }
         true
     }
@@ -215,8 +242,9 @@ impl Host {
         let now = self.clock.now();
         match report {
             Report::Answered { unit, id, answered } => match self.core.decided(now, &unit, id, answered) {
-                Some(Judgement::Write { writes, user }) => {
-                    self.runs.write(self.writer.clone(), unit, id, writes, user, self.dry_run);
+                Some(Judgement::Write { writes, user, picture }) => {
+                    let writing = Writing { writes, user, picture, dry_run: self.dry_run };
+                    self.runs.write(self.writer.clone(), unit, id, writing);
                 }
                 Some(Judgement::Over(closed)) => self.record(*closed),
                 None => {}
@@ -289,13 +317,6 @@ impl Host {
     }
 }
 
-async fn sleep_until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
-}
-
 /// A failure is logged once, here; what went well is at `debug`.
 fn log(closed: &Closed) {
     let UnitId { operator, unit } = &closed.decision.unit;
@@ -323,3 +344,6 @@ fn log(closed: &Closed) {
 
 /// The names operators are limited by.
 pub type LimitsByName = Vec<(OperatorName, Limits)>;
+
+#[cfg(test)]
+mod tests;

@@ -15,8 +15,9 @@
 //! After a crash the quiet runs of that time are not known; their numbers are not used again all the same.
 //!
 //! # Caveats
-//! A value is known to be secret when it was read from, or written to, a Secret by the same decision. A ConfigMap that
-//! holds a copy is written as it is when the decision did not read the Secret.
+//! A value is known to be secret when it was read from, or written to, a Secret by the same decision, or when it looks so:
+//! a login in a URL, what stands behind a telling name such as `password`. A ConfigMap that holds another copy is written as
+//! it is when the decision did not read the Secret.
 
 mod disk;
 mod index;
@@ -35,6 +36,7 @@ use crate::decision::{Decision, DecisionId};
 use crate::moment::Moment;
 use crate::object::Object;
 use crate::place::Topology;
+use crate::redact::Secrets;
 use crate::replay::Came;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
@@ -211,6 +213,20 @@ impl Journal {
     /// # Errors
     /// When it cannot be written; the journal goes on with the next.
     pub fn append(&mut self, decision: &Decision, read: &[Object], now: Moment) -> Result<(), JournalError> {
+        self.append_knowing(decision, read, Secrets::default(), now)
+    }
+
+    /// The same for a decision that read more than is to be kept: `secrets` holds the values of the Secrets among that.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_knowing(
+        &mut self,
+        decision: &Decision,
+        read: &[Object],
+        secrets: Secrets,
+        now: Moment,
+    ) -> Result<(), JournalError> {
         if self.quiet.is_repeat(decision) {
             self.index.take(decision.id);
             let due = self.quiet.repeat(decision, now);
@@ -222,7 +238,7 @@ impl Journal {
         // A quiet run that stands between two others of its unit is not lost with it.
         let pending = self.quiet.settle(&decision.unit).map(Record::Repeat);
         let digest = self.digest(&Came::of(&decision.unit.operator, &decision.outcome));
-        let masked = mask::mask(decision, read);
+        let masked = mask::mask(decision, read, secrets);
         let objects = masked.objects.into_iter().map(Record::Object);
         let topology = self.topology.clone();
         let stored =

@@ -102,7 +102,8 @@ pub struct GlobalLimits {
 pub const GLOBAL_MAX_CONCURRENT: u32 = 16;
 /// [`GlobalLimits::requests_per_second`] when not set.
 pub const REQUESTS_PER_SECOND: u32 = 100;
-/// Every write takes a look at the object before it: who changed which field cannot be told otherwise.
+/// A write takes a look at the object before it, for who changed which field cannot be told otherwise; unless it was read at
+/// the very revision that the write is bound to. A share is reckoned for writes that take the look.
 pub const REQUESTS_PER_WRITE: u32 = 2;
 /// [`GlobalLimits::process_memory_bytes`] when not set.
 pub const PROCESS_MEMORY_BYTES: u64 = 1 << 30;

@@ -1,16 +1,19 @@
 //! What an operator is.
 
+mod outward;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::place::{ClusterName, Place, Topology};
 use crate::plan::Plan;
 use crate::resource::{Resource, Selection};
-use crate::view::{Outside, View};
+use crate::view::View;
+
+pub use outward::{Outward, Reaching};
 
 /// The name of an operator, unique in a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -227,6 +230,19 @@ impl Stop {
     pub fn failed(message: impl fmt::Display) -> Self {
         Self::Failed(message.to_string())
     }
+
+    /// The operator cannot go on because what it was told then is kept nowhere: for replays of what may hold secrets.
+    pub fn unrecorded(what: impl fmt::Display) -> Self {
+        Self::Failed(format!("{what} {UNRECORDED}"))
+    }
+}
+
+/// How [`Stop::unrecorded`] ends.
+const UNRECORDED: &str = "is not recorded, as it may be secret";
+
+/// Whether these are the words of [`Stop::unrecorded`].
+pub(crate) fn is_unrecorded(message: &str) -> bool {
+    message.ends_with(UNRECORDED)
 }
 
 impl From<serde_json::Error> for Stop {
@@ -270,105 +286,6 @@ pub trait Operator: Send + Sync + 'static {
     /// # Errors
     /// [`Stop`] when no decision is possible; the unit is tried again later.
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop>;
-}
-
-/// The second, narrow form: an operator that must reach outside Kubernetes.
-///
-/// What it asks and the answer it got are recorded, so that the decision can be replayed without the outside.
-pub trait Outward: Send + Sync + 'static {
-    /// Its name.
-    fn name(&self) -> &str;
-
-    /// Inputs, outputs, service account and units.
-    fn declaration(&self) -> Declaration;
-
-    /// As [`Operator::home`].
-    fn home(&self) -> Option<ClusterName> {
-        None
-    }
-
-    /// As [`Operator::topology`].
-    fn topology(&self) -> Option<Topology> {
-        self.home().map(|home| Topology::standalone(&home))
-    }
-
-    /// Answers one question. May block; runs on a thread of its own.
-    ///
-    /// # Errors
-    /// A message for people, recorded as the answer.
-    fn reach(&self, request: &Value) -> Result<Value, String>;
-
-    /// As [`Operator::reads_managers`].
-    fn reads_managers(&self) -> bool {
-        false
-    }
-
-    /// As [`Operator::decide`], with a door to the outside.
-    ///
-    /// # Errors
-    /// [`Stop`] when no decision is possible.
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop>;
-}
-
-/// One that others hold as well, to tell it what has changed around it.
-impl<T: Outward> Outward for Arc<T> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn declaration(&self) -> Declaration {
-        (**self).declaration()
-    }
-
-    fn reach(&self, request: &Value) -> Result<Value, String> {
-        (**self).reach(request)
-    }
-
-    fn home(&self) -> Option<ClusterName> {
-        (**self).home()
-    }
-
-    fn topology(&self) -> Option<Topology> {
-        (**self).topology()
-    }
-
-    fn reads_managers(&self) -> bool {
-        (**self).reads_managers()
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
-        (**self).decide(unit, view, outside)
-    }
-}
-
-/// Makes an operator of one that reaches outside.
-pub struct Reaching<T>(pub T);
-
-impl<T: Outward> Operator for Reaching<T> {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn declaration(&self) -> Declaration {
-        self.0.declaration()
-    }
-
-    fn home(&self) -> Option<ClusterName> {
-        self.0.home()
-    }
-
-    fn topology(&self) -> Option<Topology> {
-        self.0.topology()
-    }
-
-    fn reads_managers(&self) -> bool {
-        self.0.reads_managers()
-    }
-
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
-        let reach = |request: &Value| self.0.reach(request);
-        self.0.decide(unit, view, &Outside::new(view, &reach))
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,20 @@
 //! Secrets stay where they are: what is logged, journalled or shown is masked first.
 //!
-//! Two nets, because either alone leaks. [`redact`] knows where a Secret keeps its values; [`Secrets`] knows the values that
-//! were read, and finds them wherever an operator or an API server has copied them to.
+//! Three nets, because each alone leaks. [`redact`] knows where a Secret keeps its values; [`Secrets`] knows the values that
+//! were read, and finds them wherever an operator or an API server has copied them to; [`conceal`] knows what secrets look
+//! like when nobody said that they are.
 
 mod scrub;
+mod telling;
 
 use serde_json::{Map, Value};
 
 use crate::plan::{Act, Mutation, PatchForm};
 
+pub(crate) use telling::conceal_in;
+
 pub use scrub::{MAX_VALUE_BYTES, MAX_VALUES, MIN_VALUE_BYTES, Secrets};
+pub use telling::{conceal, conceal_mutation, conceal_text, conceal_words, tells};
 
 /// What stands in place of a secret value.
 pub const HIDDEN: &str = "<hidden>";
@@ -63,6 +68,7 @@ fn mask(value: &mut Value, secret: bool) {
 
 fn mask_object(fields: &mut Map<String, Value>, secret: bool) {
     let secret = secret || is_secret(fields);
+    mask_written(fields);
     let secrets = fields.get("kind").and_then(Value::as_str) == Some("SecretList");
     if secret {
         VALUE_FIELDS.iter().filter_map(|f| fields.get_mut(*f).map(hide)).for_each(drop);
@@ -76,6 +82,30 @@ fn mask_object(fields: &mut Map<String, Value>, secret: bool) {
             _ if secret && VALUE_FIELDS.contains(&key.as_str()) => {}
             _ => mask(inner, false),
         }
+    }
+}
+
+/// A write to a Secret, as programs and plans word it: what it sets does not say what it is.
+fn mask_written(fields: &mut Map<String, Value>) {
+    let is = |field: &str, key: &str, name: &str| {
+        fields.get(field).is_some_and(|kind| kind["group"] == "" && kind[key] == name)
+    };
+    let (wanted, planned) = (is("of", "resource", "secrets"), is("resource", "kind", "Secret"));
+    if let Some(body) = fields.get_mut("body").filter(|_| wanted) {
+        mask_body(body);
+    }
+    for (verb, act) in fields.get_mut("act").and_then(Value::as_object_mut).filter(|_| planned).into_iter().flatten() {
+        match verb.as_str() {
+            "apply" | "patch" => act.get_mut("body").into_iter().for_each(mask_body),
+            _ => mask_body(act),
+        }
+    }
+}
+
+fn mask_body(body: &mut Value) {
+    match body {
+        Value::Array(_) => mask_operations(body),
+        body => mask(body, true),
     }
 }
 

@@ -241,12 +241,17 @@ impl Scheduler {
         granted
     }
 
-    /// So many of the writes that were granted changed nothing, or were not tried: they are the operator's again. The
-    /// requests stay spent.
-    pub fn refund(&mut self, name: &OperatorName, count: usize) {
+    /// So many of the writes that were granted at that moment changed nothing, or were not tried: they are the operator's
+    /// again. The requests stay spent.
+    pub fn refund(&mut self, name: &OperatorName, granted: Moment, count: usize) {
         if let Some(line) = self.operators.get_mut(name) {
-            line.refund(count);
+            line.refund(granted, count);
         }
+    }
+
+    /// The latest time it was told.
+    pub fn now(&self) -> Moment {
+        self.now
     }
 
     /// Why a unit does not run right now.

@@ -12,6 +12,7 @@ use crate::moment::Moment;
 use crate::object::Object;
 use crate::operator::{Declared, Stop};
 use crate::place::{ClusterName, Place, Topology};
+use crate::redact::conceal;
 use crate::resource::{ObjectKey, Query, Resource, Selection, TableKey};
 
 /// What a view is a view of: the cache at one moment, or what was recorded of a decision.
@@ -90,7 +91,14 @@ pub struct View {
     now: Moment,
     refused: Vec<Refusal>,
     reads: RefCell<Reads>,
+    /// Whether nothing outside may be changed.
+    pretending: bool,
+    /// What was to be asked outside and was not, in words.
+    withheld: RefCell<Vec<String>>,
 }
+
+/// How much of a question that was not asked is told.
+const MAX_QUESTION_BYTES: usize = 200;
 
 impl View {
     /// A view of a picture, for an operator with these inputs.
@@ -100,7 +108,32 @@ impl View {
         inputs: Arc<BTreeSet<Declared>>,
         now: Moment,
     ) -> Self {
-        Self { picture, topology, inputs, now, refused: Vec::new(), reads: RefCell::default() }
+        let (refused, reads, withheld) = (Vec::new(), RefCell::default(), RefCell::default());
+        Self { picture, topology, inputs, now, refused, reads, pretending: false, withheld }
+    }
+
+    /// For a dry run: what would change something outside is not asked.
+    #[must_use]
+    pub fn pretending(self, pretending: bool) -> Self {
+        Self { pretending, ..self }
+    }
+
+    pub(crate) fn is_pretending(&self) -> bool {
+        self.pretending
+    }
+
+    /// Notes that this is not asked; gives what is said instead of an answer.
+    pub(crate) fn withhold(&self, request: &Value) -> String {
+        let mut question = conceal(request).to_string();
+        question.truncate(question.floor_char_boundary(MAX_QUESTION_BYTES));
+        self.withheld.borrow_mut().push(question.clone());
+        format!("a dry run changes nothing outside, so this was not asked: {question}")
+    }
+
+    /// What was to be asked outside and was not.
+    pub(crate) fn withheld(&self) -> Option<String> {
+        let withheld = self.withheld.borrow();
+        withheld.first().map(|first| format!("a dry run changes nothing outside, so this was not asked: {first}"))
     }
 
     /// Told what was refused of the run before.
@@ -165,6 +198,11 @@ impl View {
     /// What was read.
     pub fn into_reads(self) -> Reads {
         self.reads.into_inner()
+    }
+
+    /// Why the run is parked, if it read something that is not known yet.
+    pub(crate) fn parked(&self) -> Option<Stop> {
+        self.reads.borrow().missing.first().map(|table| Stop::Parked(table.resource.to_string()))
     }
 
     fn park(&self, table: &TableKey) -> Stop {

@@ -86,6 +86,10 @@ impl Outward for Plugs {
         self.caller.reach(request)
     }
 
+    fn acts(&self, request: &Value) -> bool {
+        Caller::acts(request)
+    }
+
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let (namespace, name) = (unit.namespace(), unit.name());
         let door = Door { outside, caller: &self.caller };

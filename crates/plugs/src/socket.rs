@@ -70,6 +70,10 @@ impl Outward for Sockets {
         self.caller.reach(request)
     }
 
+    fn acts(&self, request: &Value) -> bool {
+        Caller::acts(request)
+    }
+
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let object = object.value();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_cluster::Cluster;
-use switchboard_kernel::applier::carry_out;
+use switchboard_kernel::applier::carry_out_upon;
 use switchboard_kernel::cache::Observed;
 use switchboard_kernel::core::{Answered, Core, Judgement, Order, Run};
 use switchboard_kernel::decision::DecisionId;
@@ -215,9 +215,9 @@ impl Driver<'_> {
         }
         let answered = Answered { plan, reads, decide_us: 0 };
         let judgement = self.core.decided(self.now(), &unit, id, answered);
-        let Some(Judgement::Write { writes, user }) = judgement else { return Ok(false) };
+        let Some(Judgement::Write { writes, user, picture }) = judgement else { return Ok(false) };
         let manager = unit.operator.to_string();
-        let carried = carry_out(&self.writer, writes, user.as_ref(), &manager, false).await;
+        let carried = carry_out_upon(Some(&*picture), &self.writer, writes, user.as_ref(), &manager, false).await;
         self.collect().await?;
         if self.writer.died() {
             return Ok(true);

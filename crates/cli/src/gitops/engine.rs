@@ -135,7 +135,7 @@ impl Embedded {
 }
 
 /// What a configuration says; and when it says nothing, shorter rests than other operators have: a sync is several steps.
-fn limits(said: &Limits) -> Limits {
+pub fn limits(said: &Limits) -> Limits {
     let own = Limits { debounce: DEBOUNCE, cool_down: COOL_DOWN, ..Limits::default() };
     let limits = if *said == Limits::default() { own } else { said.clone() };
     Limits { timeout: TIMEOUT.max(limits.timeout), ..limits }

@@ -16,8 +16,7 @@ use crate::failure::Failure;
 use crate::guests;
 use crate::kernel::StateDir;
 use crate::reach::{Reach, ReachError};
-use crate::run::Running;
-use crate::talk::say;
+use crate::run::{self, Running};
 
 /// How the two clusters are called here.
 const TENANTS: &str = "tenants";
@@ -98,8 +97,7 @@ impl Role {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        say("stopping");
-        running.stop().await;
+        run::stop(running, &mut interrupt, &mut terminate).await?;
         Ok(ExitCode::SUCCESS)
     }
 

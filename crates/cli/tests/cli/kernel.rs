@@ -101,6 +101,17 @@ async fn why_tells_of_what_no_operator_wrote_and_what_is_awaited() {
     assert!(told.lines().take(5).any(|line| line == awaited), "{told}");
 }
 
+#[tokio::test]
+async fn why_of_a_kind_that_nobody_has_heard_of_is_an_error() {
+    let board = greeted().await;
+    let told = board.ask(&["why", "confgmap/ada"]);
+    assert_eq!(told.status.code(), Some(1));
+    let error = String::from_utf8(told.stderr).unwrap();
+    let hint = "no operator here reads or writes a kind confgmap\nhint: they read and write configmaps";
+    assert!(error.contains(hint), "{error}");
+    assert!(board.ask(&["why", "deployment/web"]).status.success(), "every cluster has those");
+}
+
 /// The first line of `why` of the greeting.
 fn first(board: &Board, more: &[&str]) -> String {
     let told = masked(&board.ask(&[&["why", "configmap/ada-greeting"], more].concat()));

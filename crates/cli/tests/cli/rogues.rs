@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 
-use crate::board::{Board, eventually};
+use crate::board::{Board, ask, eventually};
 use crate::process::CONTEXT;
 
 const ROGUES: &str = "listen: 127.0.0.1:0
@@ -50,6 +50,11 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
         board.row(rogue, failing).await;
     }
 
+    // Who loops is slowed, and so are those who fight.
+    for rogue in ["rogue-loops", "rogue-red"] {
+        board.waits(rogue, "slowed").await;
+    }
+
     // With all of them at it, a guest is greeted.
     board.words().await;
     board.guest("ada").await;
@@ -78,6 +83,12 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
     let why = board.json(&["why", "configmap/flag"]);
     assert!(why["findings"][0].as_str().unwrap().contains("fight over .data.colour"), "{why}");
     // An operator that hangs keeps nobody from stopping.
-    let Board { serving, folder: _folder } = board;
+    let Board { serving, folder } = board;
     assert_eq!(serving.stop().0, Some(0));
+    // What was found is in the journal, for who asks later.
+    for (object, found) in [("flag", "fight over .data.colour"), ("counter", "writes .data.count again and again")] {
+        let told = ask(&folder.path().join("state"), &["why", &format!("configmap/{object}"), "-o", "json"]);
+        let why: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+        assert!(why["findings"][0].as_str().is_some_and(|finding| finding.contains(found)), "{why}");
+    }
 }

@@ -96,10 +96,12 @@ fn changed_by(manager: &str, before: Option<&Value>, now: &Value) -> bool {
     let (old, new) = (before.map(entries).unwrap_or_default(), entries(now));
     let is_ours = |entry: &&Value| entry["manager"] == manager;
     let mut acted = new.iter().filter(|entry| has_acted(entry, &old)).peekable();
-    if acted.peek().is_some() {
+    // Of an object that was cached it may not be known who had written it before.
+    let told = before.is_none() || !old.is_empty();
+    if told && acted.peek().is_some() {
         return acted.all(|entry| is_ours(&entry));
     }
-    // The same fields by the same managers within the second: then whoever of them wrote last.
+    // The same fields by the same managers within the second, or nothing to compare with: then whoever wrote last.
     let last = new.iter().filter_map(|entry| entry["time"].as_str()).max();
     let mut latest = new.iter().filter(|entry| entry["time"].as_str() == last).peekable();
     latest.peek().is_some() && latest.all(|entry| is_ours(&entry))

@@ -256,3 +256,62 @@ async fn who_may_only_read_is_told_what_would_be_written() {
         assert_eq!(carried.write.result, WriteResult::Failed { message: "you may not".to_string() });
     }
 }
+
+/// What a unit had read: the one object.
+struct Seen(Value);
+
+impl Picture for Seen {
+    fn get(&self, key: &ObjectKey) -> Option<Option<crate::object::Object>> {
+        let revision = revision_of(Some(&self.0))?;
+        Some(Some(crate::object::Object { key: key.clone(), revision, json: self.0.to_string().into_bytes().into() }))
+    }
+
+    fn list(
+        &self,
+        _: &crate::resource::Query,
+        _: &switchboard_object::selector::LabelSelector,
+    ) -> Option<Vec<crate::object::Object>> {
+        None
+    }
+
+    fn revision(&self, _: &ClusterName) -> u64 {
+        10
+    }
+}
+
+async fn carry_upon(writer: &Flaky, seen: &Value, mutation: Mutation) -> Carried {
+    let seen = Seen(seen.clone());
+    carry_out_upon(Some(&seen), writer, vec![write(mutation)], None, "me", false).await.remove(0)
+}
+
+#[tokio::test]
+async fn what_is_bound_to_the_revision_that_was_read_is_written_without_a_look() {
+    for (start, mutation) in acts() {
+        let bound = matches!(mutation.expect, Expect::Exactly { .. }) || matches!(mutation.act, Act::Create(_));
+        let writer = Flaky::holding(start.clone(), &[]);
+        let carried = carry_upon(&writer, &held(), mutation.clone()).await;
+        assert!(matches!(carried.write.result, WriteResult::Written { .. }), "{mutation}: {:?}", carried.write.result);
+        assert_eq!(*writer.looks.lock().unwrap(), u32::from(!bound), "{mutation}");
+        assert_eq!(carried.before, start, "{mutation}: the object before is known all the same");
+        // What was read is not what is there any more: the server says so.
+        let mut later = held();
+        later["metadata"]["resourceVersion"] = "11".into();
+        let writer = Flaky::holding(start.is_some().then_some(later), &[]);
+        let carried = carry_upon(&writer, &held(), mutation.clone()).await;
+        let stale = matches!(carried.write.result, WriteResult::Stale { .. });
+        assert_eq!(stale, matches!(mutation.expect, Expect::Exactly { .. }), "{mutation}: {:?}", carried.write.result);
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_what_was_written_without_a_look_is_no_second_effect() {
+    for (start, mutation) in acts().into_iter().filter(|(_, one)| matches!(one.expect, Expect::Exactly { .. })) {
+        let mut start = start.unwrap();
+        // Somebody else wrote it before, which a cache does not keep.
+        start["metadata"]["managedFields"] = json!([{"manager": "other", "time": "2025-01-01T00:00:00Z"}]);
+        let writer = Flaky::holding(Some(start), &[(true, true)]);
+        let carried = carry_upon(&writer, &held(), mutation.clone()).await;
+        assert_eq!(*writer.effects.lock().unwrap(), 1, "{mutation}");
+        assert!(matches!(carried.write.result, WriteResult::Written { .. }), "{mutation}: {:?}", carried.write.result);
+    }
+}

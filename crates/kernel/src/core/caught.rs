@@ -14,7 +14,8 @@ thread_local! {
 
 static QUIET: Once = Once::new();
 
-/// Lets an operator decide; a panic becomes a failure with its message.
+/// Lets an operator decide; a panic becomes a failure with its message, and reading what is not known yet parks the run
+/// whatever the operator makes of it.
 ///
 /// The usual report on stderr is left out: it cannot be told what secrets the message holds, and the failure is shown with
 /// them taken out.
@@ -30,6 +31,10 @@ pub(crate) fn decide_caught(operator: &dyn Operator, unit: &Unit, view: &View) -
     DECIDING.set(true);
     let caught = panic::catch_unwind(AssertUnwindSafe(|| operator.decide(unit, view)));
     DECIDING.set(false);
+    // Whoever goes on after that has decided on less than there is.
+    if let Some(parked) = view.parked() {
+        return Err(parked);
+    }
     caught.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_string());

@@ -27,7 +27,7 @@ struct Pending {
 pub(super) enum Echo {
     /// The object at this revision or a later one, or its absence after it.
     Revision(u64),
-    /// The object gone, or at another revision than this.
+    /// The object gone, or at a later revision than this.
     Not(u64),
 }
 
@@ -37,7 +37,7 @@ impl Echo {
             (Echo::Revision(wanted), Some(seen)) => seen >= wanted,
             // The object came after the picture, or it is gone again: only its change tells.
             (Echo::Revision(_), None) => false,
-            (Echo::Not(old), Some(seen)) => seen != old,
+            (Echo::Not(old), Some(seen)) => seen > old,
             (Echo::Not(_), None) => true,
         }
     }
@@ -72,9 +72,12 @@ impl Echoes {
         units.into_iter().filter(|unit| self.settle(unit, &change.key)).collect()
     }
 
+    /// One echo was heard. A run that wrote an object and its status waits for two of the same object.
     fn settle(&mut self, unit: &UnitId, key: &ObjectKey) -> bool {
         let Some(pending) = self.pending.get_mut(unit) else { return false };
-        pending.objects.retain(|object| object != key);
+        if let Some(at) = pending.objects.iter().position(|object| object == key) {
+            pending.objects.swap_remove(at);
+        }
         let done = pending.objects.is_empty();
         if done {
             self.pending.remove(unit);

@@ -40,6 +40,7 @@ pub struct Run {
     topology: Arc<Topology>,
     inputs: Arc<BTreeSet<Declared>>,
     refused: Vec<Refusal>,
+    pretending: bool,
 }
 
 /// What an operator answered, and what it had read.
@@ -56,11 +57,25 @@ impl Run {
     /// Lets the operator decide, here and now. A panic is an answer too.
     pub fn decide(&self) -> (Result<Plan, Stop>, Reads) {
         let picture: Arc<dyn Picture> = self.picture.clone();
-        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now).after(self.refused.clone());
+        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now)
+            .after(self.refused.clone())
+            .pretending(self.pretending);
         let plan = decide_caught(&*self.operator, &self.unit.unit, &view);
+        let plan = whole(plan, &view);
         let reads = view.into_reads();
         // Here, on the operator's own time: who read ten thousand Secrets holds up nobody else.
         (without_secrets(plan, &reads, &*self.picture), reads)
+    }
+}
+
+/// What was decided without an answer that only a real run gets is no decision, unless the operator itself says that
+/// something is missing.
+fn whole(plan: Result<Plan, Stop>, view: &View) -> Result<Plan, Stop> {
+    match (plan, view.withheld()) {
+        (Ok(Plan { standing, .. }), Some(withheld)) if !matches!(standing, Standing::Failing(_)) => {
+            Err(Stop::Failed(withheld))
+        }
+        (plan, _) => plan,
     }
 }
 
@@ -81,8 +96,8 @@ struct Pending {
     reads: Reads,
     refused: Vec<Write>,
     held: Vec<Write>,
-    /// Writes the budget was charged for.
-    granted: usize,
+    /// Writes the budget was charged for, and when.
+    granted: (usize, Moment),
     standing: Standing,
     again: Option<Duration>,
     decide_us: u64,
@@ -96,6 +111,8 @@ pub enum Judgement {
         writes: Vec<Write>,
         /// As whom.
         user: Option<ServiceAccount>,
+        /// What was decided on: the objects before the writes, where they are bound to what was read.
+        picture: Arc<Snapshot>,
     },
     /// The run is over.
     Over(Box<Closed>),
@@ -130,6 +147,7 @@ impl Core {
             topology: hosted.topology.clone(),
             inputs: hosted.inputs.clone(),
             refused: refused.clone(),
+            pretending: self.pretending,
         };
         self.echoes.forget(&started.unit);
         self.running.insert(
@@ -173,7 +191,7 @@ impl Core {
         let mut writes = judged.writes;
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
         let allowed = self.scheduler.spend(now, &unit.operator, wanted);
-        let granted = allowed.min(wanted);
+        let granted = (allowed.min(wanted), self.scheduler.now());
         let held = hold_back(&mut writes, allowed);
         let pending = Pending {
             reads,
@@ -190,7 +208,7 @@ impl Core {
                 writes.into_iter().map(|write| Carried { write, before: None, after: None, unchecked: None }).collect();
             return self.carried(now, unit, id, carried, 0).map(|closed| Judgement::Over(Box::new(closed)));
         }
-        Some(Judgement::Write { writes, user })
+        Some(Judgement::Write { writes, user, picture })
     }
 
     fn stopped(&mut self, now: Moment, unit: &UnitId, stop: Stop, reads: Reads, decide_us: u64) -> Closed {
@@ -235,6 +253,7 @@ impl Core {
         let held = pending.held.len();
         writes.extend(pending.held);
         writes.extend(pending.refused);
+        self.count_stale(unit, &pending.reads, &mut writes);
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
         self.remember_refused(unit, &writes);
         let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
@@ -246,6 +265,7 @@ impl Core {
             self.standings.forget(unit);
             self.arbiter.forget(unit);
             self.refused.remove(unit);
+            self.stale.remove(unit);
         }
         Some(Closed { carried, ..closed })
     }
@@ -269,7 +289,10 @@ impl Core {
         for query in reads.lists.keys() {
             self.want(&query.table.clone());
         }
-        self.wakes.set(unit, reads);
+        // Who was given up did not say what it had read: what it read before still wakes it.
+        if !matches!(ended, Ended::Failed) || *reads != Reads::default() {
+            self.wakes.set(unit, reads);
+        }
         self.standings.decided(unit, running.id);
         self.scheduler.finish(now, unit, ended);
         let missed: Vec<Cause> = self
@@ -281,7 +304,7 @@ impl Core {
         for cause in missed {
             self.wake(now, unit, cause);
         }
-        if self.changes_forgotten > running.seen {
+        if self.changes_forgotten > running.seen || self.was_let_go(running.id, reads) {
             // Among what is not remembered may be what it read.
             self.wake(now, unit, Cause::Resync);
         }
@@ -303,7 +326,16 @@ impl Core {
         Closed { decision, picture: running.picture, findings, carried: Vec::new() }
     }
 
+    /// Whether something that a run read has not been watched all the time since it began.
+    fn was_let_go(&self, id: DecisionId, reads: &Reads) -> bool {
+        let gone = |table: &TableKey| self.let_go.get(table).is_some_and(|first| id.0 < *first);
+        !self.let_go.is_empty()
+            && (reads.gets.keys().any(|key| gone(&key.table)) || reads.lists.keys().any(|query| gone(&query.table)))
+    }
+
     fn forget_recent(&mut self) {
+        let first = self.running.values().map(|running| running.id.0).min().unwrap_or(u64::MAX);
+        self.let_go.retain(|_, without| first < *without);
         let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);
         while self.recent.front().is_some_and(|(number, _)| *number <= oldest) {
             self.recent.pop_front();

@@ -53,9 +53,6 @@ pub(super) fn without_echoes(carried: &mut [Carried], reads: &Reads, picture: &d
 }
 
 fn secrets_read(reads: &Reads, picture: &dyn Picture) -> Secrets {
-    let is_secret = |table: &TableKey| table.resource.group.is_empty() && table.resource.kind == "Secret";
-    let mut secrets = Secrets::default();
-    let gets = reads.gets.keys().filter(|key| is_secret(&key.table)).cloned();
     let lists = reads.lists.iter().filter(|(query, _)| is_secret(&query.table)).flat_map(|(query, listed)| {
         listed.iter().map(|one| ObjectKey {
             table: query.table.clone(),
@@ -63,10 +60,21 @@ fn secrets_read(reads: &Reads, picture: &dyn Picture) -> Secrets {
             name: one.name.clone(),
         })
     });
-    for key in gets.chain(lists) {
+    secrets_among(reads.gets.keys().cloned().chain(lists), picture)
+}
+
+/// The values of those of the objects that are Secrets.
+pub(crate) fn secrets_among(keys: impl IntoIterator<Item = ObjectKey>, picture: &dyn Picture) -> Secrets {
+    let mut secrets = Secrets::default();
+    for key in keys.into_iter().filter(|key| is_secret(&key.table)) {
         if let Some(object) = picture.get(&key).flatten() {
-            secrets.learn(&object.value());
+            // An item of a list does not name its kind.
+            secrets.learn_kind("Secret", &object.value());
         }
     }
     secrets
+}
+
+fn is_secret(table: &TableKey) -> bool {
+    table.resource.group.is_empty() && table.resource.kind == "Secret"
 }

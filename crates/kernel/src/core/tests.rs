@@ -2,6 +2,7 @@
 
 mod given;
 mod hosted;
+mod mended;
 
 use std::time::Duration;
 

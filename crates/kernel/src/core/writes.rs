@@ -1,5 +1,7 @@
 //! What becomes of the writes of a run: held back, paid for, remembered.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::Value;
 
 use super::Core;
@@ -13,6 +15,10 @@ use crate::plan::Act;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
 use crate::view::{Picture, Reads, Refusal};
+
+/// After how many runs in a row that came too late, on the same reads, a unit fails. A watch that is behind has caught up by
+/// then.
+pub(super) const STALE_RUNS: u32 = 8;
 
 impl Core {
     /// For the unit's next run, and for that one alone.
@@ -31,12 +37,34 @@ impl Core {
         }
     }
 
+    /// A write that came too late is tried again at once, for what made it so is about to come in. When nothing comes in, it
+    /// is a failure like any other: with the server's words, and ever longer waits.
+    pub(super) fn count_stale(&mut self, unit: &UnitId, reads: &Reads, writes: &mut [Write]) {
+        let is_stale = |write: &Write| matches!(write.result, WriteResult::Stale { .. });
+        if !writes.iter().any(is_stale) {
+            self.stale.remove(unit);
+            return;
+        }
+        let read = contents_read(reads);
+        let (before, count) = self.stale.entry(unit.clone()).or_insert((read, 0));
+        *count = if *before == read { count.saturating_add(1) } else { 1 };
+        *before = read;
+        if *count < STALE_RUNS {
+            return;
+        }
+        for write in writes {
+            if let WriteResult::Stale { message } = &mut write.result {
+                write.result = WriteResult::Failed { message: std::mem::take(message) };
+            }
+        }
+    }
+
     /// Only what changed something is paid for, and a write that fails is a run that fails.
-    pub(super) fn settle_account(&mut self, unit: &UnitId, granted: usize, carried: &[Carried]) {
+    pub(super) fn settle_account(&mut self, unit: &UnitId, (granted, at): (usize, Moment), carried: &[Carried]) {
         let count = |is: fn(&WriteResult) -> bool| carried.iter().filter(|one| is(&one.write.result)).count();
         let written = count(|result| matches!(result, WriteResult::Written { .. }));
         let failed = count(|result| matches!(result, WriteResult::Failed { .. }));
-        self.scheduler.refund(&unit.operator, granted.saturating_sub(written));
+        self.scheduler.refund(&unit.operator, at, granted.saturating_sub(written));
         if let Some(hosted) = self.operators.get_mut(&unit.operator) {
             hosted.account.failures += u64::from(failed > 0);
         }
@@ -95,6 +123,16 @@ impl Core {
         let heard = echo.is_heard(current) || current.is_none() && went();
         (!heard).then(|| (write.object.clone(), echo))
     }
+}
+
+/// A number that is the same as long as the same is read.
+fn contents_read(reads: &Reads) -> u64 {
+    let lists = reads.lists.iter().map(|(query, listed)| {
+        (query, listed.iter().map(|one| (&one.namespace, &one.name, one.revision)).collect::<Vec<_>>())
+    });
+    let mut hasher = DefaultHasher::new();
+    (&reads.gets, lists.collect::<Vec<_>>()).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn revision_of(object: &Value) -> Option<u64> {

@@ -169,3 +169,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_looks_like_a_secret_is_not_shown_but_that_it_differs_is() {
+    let plug = |password: &str| json!({"kind": "Plug", "spec": {"repo": format!("https://u:{password}@git/x"), "config": {"password": password}}});
+    let text: Vec<String> =
+        diff(Some(&plug("one-one")), Some(&plug("two-two"))).iter().map(ToString::to_string).collect();
+    let text = text.join("\n");
+    assert!(!text.contains("one-one") && !text.contains("two-two"), "{text}");
+    assert!(text.contains("+    password: <hidden,differs>"), "{text}");
+    assert!(text.contains("https://<hidden,differs>@git/x"), "{text}");
+}

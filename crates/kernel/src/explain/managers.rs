@@ -83,6 +83,10 @@ impl Own {
 
 /// Who is no operator here and wrote the object, or the field, after that write.
 pub(super) fn later(live: &Value, field: Option<&FieldPath>, own: &Own) -> Option<Manager> {
+    // Nothing has happened to it since.
+    if !own.deleted && revision(live) == Some(own.revision) {
+        return None;
+    }
     let all = managers(live, field);
     // Controllers report in the status all the time; that makes nobody the writer of the rest.
     let counts = |one: &&Manager| field.is_some() || one.subresource.as_deref() != Some("status");

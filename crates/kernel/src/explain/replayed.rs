@@ -42,9 +42,15 @@ impl fmt::Display for ReplayReport {
                 list(f, lines)
             }
             Replayed::Redacted { objects, alike, lines } => {
-                let came = if *alike { "the same is decided again" } else { "something else is decided now" };
-                writeln!(f, "{decision}: {came}, as far as can be told")?;
+                let came = match alike {
+                    true => "the same is decided again, as far as can be told",
+                    false => "it cannot be told whether the same is decided again",
+                };
+                writeln!(f, "{decision}: {came}")?;
                 writeln!(f, "  masked values were read from {}", objects.join(", "))?;
+                if !alike {
+                    writeln!(f, "  with the masks in their place, this is another:")?;
+                }
                 list(f, lines)
             }
         }

@@ -33,6 +33,73 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Whether it means objects of that kind.
+    pub fn is_of(&self, resource: &Resource) -> bool {
+        names(resource, &self.kind)
+    }
+
+    /// Whether its kind is one that every cluster has.
+    pub fn is_built_in(&self) -> bool {
+        let typed = self.kind.to_ascii_lowercase();
+        let typed = typed.split('.').next().unwrap_or_default();
+        let plural = |kind: &str| match kind.strip_suffix('y') {
+            Some(stem) => format!("{stem}ies"),
+            None if kind.ends_with('s') => format!("{kind}es"),
+            None => format!("{kind}s"),
+        };
+        SHORT.iter().any(|(short, _)| *short == typed)
+            || BUILT_IN.iter().any(|kind| *kind == typed || plural(kind) == typed)
+    }
+}
+
+/// The kinds of Kubernetes itself.
+const BUILT_IN: [&str; 43] = [
+    "apiservice",
+    "certificatesigningrequest",
+    "clusterrole",
+    "clusterrolebinding",
+    "configmap",
+    "controllerrevision",
+    "cronjob",
+    "csidriver",
+    "csinode",
+    "customresourcedefinition",
+    "daemonset",
+    "deployment",
+    "endpoints",
+    "endpointslice",
+    "event",
+    "horizontalpodautoscaler",
+    "ingress",
+    "ingressclass",
+    "job",
+    "lease",
+    "limitrange",
+    "mutatingwebhookconfiguration",
+    "namespace",
+    "networkpolicy",
+    "node",
+    "persistentvolume",
+    "persistentvolumeclaim",
+    "pod",
+    "poddisruptionbudget",
+    "podtemplate",
+    "priorityclass",
+    "replicaset",
+    "replicationcontroller",
+    "resourcequota",
+    "role",
+    "rolebinding",
+    "runtimeclass",
+    "secret",
+    "service",
+    "serviceaccount",
+    "statefulset",
+    "storageclass",
+    "validatingwebhookconfiguration",
+];
+
 /// The short names that kubectl knows of built-in kinds.
 const SHORT: [(&str, &str); 22] = [
     ("cm", "configmaps"),

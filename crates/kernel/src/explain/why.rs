@@ -10,6 +10,7 @@ use crate::decision::{Cause, Decision, DecisionId, Write, WriteResult};
 use crate::journal::{Entry, Reach};
 use crate::moment::Moment;
 use crate::operator::UnitId;
+use crate::redact::{HIDDEN, conceal_mutation};
 use crate::resource::ObjectKey;
 use crate::state::{Finding, State, Word};
 
@@ -143,11 +144,12 @@ pub fn why(
     live: Option<&Value>,
 ) -> Why {
     let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
-    let meant = meant(target, &decisions);
+    let (meant, read) = meant(target, &decisions);
     let others = meant.iter().skip(1).map(ToString::to_string).collect();
     let key = meant.first().copied();
-    let narrowed = key.map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
-    let target = narrowed.as_ref().unwrap_or(target);
+    // Of several objects of that name, one is explained, not all of them at once.
+    let narrowed = key.or(read).map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
+    let (asked, target) = (target, narrowed.as_ref().unwrap_or(target));
     let found = last_write(target, field, &decisions);
     let written = found.map(|(decision, write)| Written {
         causes: first_causes(decision, &decisions),
@@ -157,7 +159,7 @@ pub fn why(
     let hosted = |manager: &&Manager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
     Why {
-        object: key.map_or_else(|| target.to_string(), ToString::to_string),
+        object: key.map_or_else(|| asked.to_string(), ToString::to_string),
         field: field.map(ToString::to_string),
         now: state.now,
         since: reach.since,
@@ -180,8 +182,16 @@ pub fn why(
 /// The namespace of who names none, as kubectl has it.
 const NAMESPACE: &str = "default";
 
-/// The objects that were written and may be meant: the one that is explained, then the others.
-fn meant<'a>(target: &Target, decisions: &[&'a Decision]) -> Vec<&'a ObjectKey> {
+/// The object that is explained to who names it so: among those that were written, or else read. Who looks at it as it is
+/// now must look at the same.
+pub fn explained(target: &Target, entries: &[Entry]) -> Option<ObjectKey> {
+    let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
+    let (written, read) = meant(target, &decisions);
+    written.first().copied().or(read).cloned()
+}
+
+/// The objects that were written and may be meant: the one that is explained, then the others; and one that was read.
+fn meant<'a>(target: &Target, decisions: &[&'a Decision]) -> (Vec<&'a ObjectKey>, Option<&'a ObjectKey>) {
     let mut keys: Vec<&ObjectKey> = Vec::new();
     for write in decisions.iter().flat_map(|decision| words::writes(decision)) {
         if target.is(&write.object) && !keys.contains(&&write.object) {
@@ -189,8 +199,10 @@ fn meant<'a>(target: &Target, decisions: &[&'a Decision]) -> Vec<&'a ObjectKey> 
         }
     }
     // Newest first, as the decisions are; but who names no namespace means the usual one if it is there.
-    keys.sort_by_key(|key| &*key.namespace != NAMESPACE);
-    keys
+    let elsewhere = |key: &&ObjectKey| &*key.namespace != NAMESPACE;
+    keys.sort_by_key(elsewhere);
+    let gets = decisions.iter().flat_map(|decision| decision.gets.iter().map(|(key, _)| key));
+    (keys, gets.filter(|key| target.is(key)).min_by_key(elsewhere))
 }
 
 /// Why a run was made; for one that only tried again, why the first of its row was.
@@ -233,12 +245,17 @@ fn last_write<'a>(
     for (decision, write) in writes {
         let Some(value) = field.set_by(&write.mutation) else { continue };
         match &found {
-            Some((_, _, later)) if *later != value => break,
+            // Of two masked values it cannot be told whether they are the same.
+            Some((_, _, later)) if *later != value || is_masked(later) => break,
             _ => found = Some((decision, write, value)),
         }
     }
     // A null that was never anything else says nothing about the field.
     found.filter(|(_, _, value)| !value.is_null() || decisions.len() > 1).map(|(decision, write, _)| (decision, write))
+}
+
+fn is_masked(value: &Value) -> bool {
+    value.to_string().contains(HIDDEN)
 }
 
 fn written(decision: &Decision, write: &Write, field: Option<&FieldPath>) -> Written {
@@ -252,7 +269,7 @@ fn written(decision: &Decision, write: &Write, field: Option<&FieldPath>) -> Wri
         at: decision.started,
         write: write.mutation.to_string(),
         revision,
-        value: field.and_then(|field| field.set_by(&write.mutation)),
+        value: field.and_then(|field| field.set_by(&conceal_mutation(&write.mutation))),
         causes: decision.causes.clone(),
         reads: words::reads(decision),
     }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::core::Closed;
+use crate::core::{Closed, secrets_among};
 use crate::decision::Decision;
 use crate::journal::Journal;
 use crate::moment::Moment;
 use crate::object::Object;
+use crate::redact::Secrets;
 use crate::resource::ObjectKey;
 use crate::view::Picture;
 
@@ -95,37 +96,59 @@ impl Recorder {
 }
 
 fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters) {
-    let (mut dirty, mut told, mut complaint) = (false, 0, String::new());
+    let (mut due, mut told, mut complaint) = (Due::default(), 0, String::new());
     loop {
-        let kept = match inbox.recv_timeout(SYNC_EVERY) {
-            Ok(Task::Look(question)) => {
-                question(&journal);
-                continue;
-            }
+        if due.is_now(Instant::now()) {
+            sync(&mut journal, &mut complaint);
+        }
+        match inbox.recv_timeout(due.wait(Instant::now())) {
+            Ok(Task::Look(question)) => question(&journal),
             Ok(Task::Keep(closed, now)) => {
-                dirty = true;
+                due.written(Instant::now());
                 tell_of_loss(&mut journal, &mut told, counters, now);
-                append(&mut journal, &closed, now).map(|()| counters.recorded.fetch_add(1, Ordering::Relaxed))
-            }
-            Err(error) => {
-                let synced = if std::mem::take(&mut dirty) { journal.sync() } else { Ok(()) };
-                // What stays wrong is said once.
-                let problem = synced.err().map(|error| whole(&error)).unwrap_or_default();
-                if !problem.is_empty() && problem != complaint {
-                    tracing::error!("could not keep the journal: {problem}");
-                }
-                complaint = problem;
-                match error {
-                    mpsc::RecvTimeoutError::Timeout => continue,
-                    mpsc::RecvTimeoutError::Disconnected => return,
+                match append(&mut journal, &closed, now) {
+                    Ok(()) => drop(counters.recorded.fetch_add(1, Ordering::Relaxed)),
+                    Err(error) => {
+                        counters.dropped.fetch_add(1, Ordering::Relaxed);
+                        tracing::error!("could not record a decision: {}", whole(&error));
+                    }
                 }
             }
-        };
-        if let Err(error) = kept {
-            counters.dropped.fetch_add(1, Ordering::Relaxed);
-            tracing::error!("could not record a decision: {}", whole(&error));
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                sync(&mut journal, &mut complaint);
+                return;
+            }
         }
     }
+}
+
+/// When the disk is to be asked for what was written: so long after the first of it, however much comes behind it.
+#[derive(Default)]
+struct Due(Option<Instant>);
+
+impl Due {
+    fn written(&mut self, now: Instant) {
+        self.0.get_or_insert(now + SYNC_EVERY);
+    }
+
+    /// True once for what was written.
+    fn is_now(&mut self, now: Instant) -> bool {
+        self.0.take_if(|due| *due <= now).is_some()
+    }
+
+    fn wait(&self, now: Instant) -> Duration {
+        self.0.map_or(SYNC_EVERY, |due| due.saturating_duration_since(now))
+    }
+}
+
+fn sync(journal: &mut Journal, complaint: &mut String) {
+    let problem = journal.sync().err().map(|error| whole(&error)).unwrap_or_default();
+    // What stays wrong is said once.
+    if !problem.is_empty() && problem != *complaint {
+        tracing::error!("could not keep the journal: {problem}");
+    }
+    *complaint = problem;
 }
 
 /// An error with its causes: that the disk is full stands in the last of them.
@@ -144,12 +167,13 @@ fn tell_of_loss(journal: &mut Journal, told: &mut u64, counters: &Counters, now:
 }
 
 fn append(journal: &mut Journal, closed: &Closed, now: Moment) -> Result<(), crate::journal::JournalError> {
-    journal.append(&closed.decision, &contents(&closed.decision, &*closed.picture), now)?;
+    let (read, secrets) = contents(&closed.decision, &*closed.picture);
+    journal.append_knowing(&closed.decision, &read, secrets, now)?;
     closed.findings.iter().try_for_each(|finding| journal.note(finding, now))
 }
 
-/// The objects a decision read, as they were.
-fn contents(decision: &Decision, picture: &dyn Picture) -> Vec<Object> {
+/// The objects a decision read, as they were, as far as they are kept; and the values of the Secrets among the others.
+fn contents(decision: &Decision, picture: &dyn Picture) -> (Vec<Object>, Secrets) {
     let listed = decision.lists.iter().flat_map(|(query, listed)| {
         listed.iter().map(|one| ObjectKey {
             table: query.table.clone(),
@@ -158,12 +182,97 @@ fn contents(decision: &Decision, picture: &dyn Picture) -> Vec<Object> {
         })
     });
     let keys: BTreeSet<ObjectKey> = decision.gets.iter().map(|(key, _)| key.clone()).chain(listed).collect();
-    keys.iter().take(MAX_CONTENTS).filter_map(|key| picture.get(key).flatten()).collect()
+    let mut keys = keys.into_iter();
+    let kept = keys.by_ref().take(MAX_CONTENTS).filter_map(|key| picture.get(&key).flatten()).collect();
+    (kept, secrets_among(keys, picture))
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
     use super::*;
+    use crate::cache::{Cache, Observed};
+    use crate::decision::{DecisionId, Outcome};
+    use crate::journal::Bounds;
+    use crate::operator::{OperatorName, Unit, UnitId};
+    use crate::place::ClusterName;
+    use crate::plan::Standing;
+    use crate::resource::{Resource, TableKey};
+
+    const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+    const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+
+    /// A run that read so many ConfigMaps, of which the first holds a copy, and one Secret.
+    fn run(maps: usize, value: &str) -> Closed {
+        let mut cache = Cache::default();
+        let mut gets = Vec::new();
+        let named = |kind: &str, number: usize| {
+            json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": format!("n{number:05}"), "namespace": "shop",
+                "resourceVersion": "7"}})
+        };
+        let mut of = |resource: &Resource, objects: Vec<serde_json::Value>| {
+            let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(resource.clone()) };
+            cache.observe(&table, Observed::Begin).unwrap();
+            for object in objects {
+                let name = object["metadata"]["name"].as_str().unwrap().into();
+                gets.push((ObjectKey { table: table.clone(), namespace: "shop".into(), name }, Some(7)));
+                cache.observe(&table, Observed::Put(object.to_string().into_bytes().into())).unwrap();
+            }
+            cache.observe(&table, Observed::Synced { revision: 10 }).unwrap();
+        };
+        let mut objects: Vec<_> = (0..maps).map(|number| named("ConfigMap", number)).collect();
+        objects[0]["data"] = json!({"copy": format!("it is {value}.")});
+        of(&CONFIG_MAPS, objects);
+        let mut secret = named("Secret", 0);
+        secret["stringData"] = json!({"key": value});
+        of(&SECRETS, vec![secret]);
+        let decision = Decision {
+            id: DecisionId(1),
+            unit: UnitId { operator: OperatorName::new("reader"), unit: Unit::Whole },
+            causes: vec![],
+            woken: Moment(1),
+            started: Moment(1),
+            decide_us: 1,
+            write_us: 1,
+            gets,
+            lists: vec![],
+            asked: vec![],
+            refused: vec![],
+            outcome: Outcome::Decided { writes: vec![], standing: Standing::Ready },
+        };
+        Closed { decision, picture: cache.snapshot(), findings: vec![], carried: vec![] }
+    }
+
+    #[test]
+    fn a_secret_behind_all_that_is_kept_is_masked_in_it() {
+        let value = "hunter2-is-planted-here";
+        let closed = run(MAX_CONTENTS + 500, value);
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        append(&mut journal, &closed, Moment(2)).unwrap();
+        drop(journal);
+        for entry in std::fs::read_dir(dir.path()).unwrap() {
+            let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned();
+            assert!(!text.contains(value));
+        }
+    }
+
+    #[test]
+    fn what_comes_all_the_time_is_brought_to_the_disk_all_the_same() {
+        let (mut due, begun, mut synced) = (Due::default(), Instant::now(), 0);
+        for step in 0..1000 {
+            let now = begun + Duration::from_millis(step * 10);
+            synced += u32::from(due.is_now(now));
+            assert!(due.wait(now) <= SYNC_EVERY);
+            due.written(now);
+        }
+        assert!((9..=10).contains(&synced), "{synced} times in ten seconds");
+        assert!(due.is_now(begun + Duration::from_secs(20)) && !due.is_now(begun + Duration::from_secs(30)));
+    }
 
     #[test]
     fn a_full_disk_is_told_with_its_cause() {

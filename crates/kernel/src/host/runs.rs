@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::applier::{self, Carried, Writer};
+use crate::cache::Snapshot;
 use crate::core::{Answered, Run};
 use crate::decision::{DecisionId, Write};
 use crate::operator::{OperatorName, ServiceAccount, Stop, UnitId};
@@ -21,6 +22,15 @@ const MAX_STUCK: usize = 2;
 pub(super) enum Report {
     Answered { unit: UnitId, id: DecisionId, answered: Answered },
     Carried { unit: UnitId, id: DecisionId, carried: Vec<Carried>, write_us: u64 },
+}
+
+/// What is to be written of a run.
+pub(super) struct Writing {
+    pub writes: Vec<Write>,
+    pub user: Option<ServiceAccount>,
+    /// What was decided on.
+    pub picture: Arc<Snapshot>,
+    pub dry_run: bool,
 }
 
 /// Runs under way.
@@ -86,21 +96,15 @@ impl Runs {
     }
 
     /// Carries writes out in a task of their own.
-    pub fn write(
-        &mut self,
-        writer: Arc<dyn Writer>,
-        unit: UnitId,
-        id: DecisionId,
-        writes: Vec<Write>,
-        user: Option<ServiceAccount>,
-        dry_run: bool,
-    ) {
+    pub fn write(&mut self, writer: Arc<dyn Writer>, unit: UnitId, id: DecisionId, writing: Writing) {
         self.writing += 1;
         let reports = self.reports.0.clone();
         tokio::spawn(async move {
             let began = Instant::now();
             let manager = unit.operator.to_string();
-            let carried = applier::carry_out(&*writer, writes, user.as_ref(), &manager, dry_run).await;
+            let Writing { writes, user, picture, dry_run } = writing;
+            let carried =
+                applier::carry_out_upon(Some(&*picture), &*writer, writes, user.as_ref(), &manager, dry_run).await;
             let write_us = micros(began.elapsed());
             let _ = reports.send(Report::Carried { unit, id, carried, write_us });
         });

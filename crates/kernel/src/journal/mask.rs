@@ -1,11 +1,11 @@
-//! What goes to the disk: the decision and what it read, without the values of Secrets.
+//! What goes to the disk: the decision and what it read, without the values of Secrets and what looks like one.
 
 use serde_json::{Value, json};
 
 use crate::decision::{Decision, Outcome, Write, WriteResult};
 use crate::object::Object;
 use crate::plan::{Act, Mutation, PatchForm, Standing};
-use crate::redact::{Secrets, redact, redact_kind, redact_mutation};
+use crate::redact::{Secrets, conceal_in, conceal_words, redact, redact_kind, redact_mutation};
 use crate::resource::Resource;
 
 use super::record::Kept;
@@ -17,12 +17,13 @@ pub(super) struct Masked {
     pub(super) touched: bool,
 }
 
-pub(super) fn mask(decision: &Decision, read: &[Object]) -> Masked {
+/// `secrets` holds the values of what was read and is not among `read`.
+pub(super) fn mask(decision: &Decision, read: &[Object], mut secrets: Secrets) -> Masked {
     let values: Vec<(&Object, Value)> = read.iter().map(|object| (object, object.value())).collect();
-    let secrets = known(decision, &values);
+    learn_all(&mut secrets, decision, &values);
     let keep = |(object, value): &(&Object, Value)| {
         let kind = if is_secret(&object.key.table.resource) { "Secret" } else { "" };
-        let masked = secrets.scrub_value(&redact_kind(kind, value));
+        let masked = shown(redact_kind(kind, value), &secrets);
         Kept { key: object.key.clone(), revision: object.revision, masked: masked != *value, value: masked }
     };
     let objects = values.iter().map(keep).collect();
@@ -34,18 +35,27 @@ fn is_secret(resource: &Resource) -> bool {
     resource.group.is_empty() && resource.kind == "Secret"
 }
 
+/// Without the values that are known, and without those that look so.
+fn shown(redacted: Value, secrets: &Secrets) -> Value {
+    let mut shown = if secrets.is_empty() { redacted } else { secrets.scrub_value(&redacted) };
+    conceal_in(&mut shown);
+    shown
+}
+
+fn words(text: &str, secrets: &Secrets) -> String {
+    conceal_words(&secrets.scrub(text))
+}
+
 /// The values that the decision saw or made.
-fn known(decision: &Decision, read: &[(&Object, Value)]) -> Secrets {
-    let mut secrets = Secrets::default();
+fn learn_all(secrets: &mut Secrets, decision: &Decision, read: &[(&Object, Value)]) {
     for (object, value) in read {
-        learn(&mut secrets, &object.key.table.resource, value);
+        learn(secrets, &object.key.table.resource, value);
     }
     if let Outcome::Decided { writes, .. } = &decision.outcome {
         for Write { mutation, .. } in writes {
-            learn_mutation(&mut secrets, mutation);
+            learn_mutation(secrets, mutation);
         }
     }
-    secrets
 }
 
 fn learn(secrets: &mut Secrets, resource: &Resource, value: &Value) {
@@ -76,24 +86,24 @@ fn learn_mutation(secrets: &mut Secrets, mutation: &Mutation) {
 fn mask_decision(decision: &Decision, secrets: &Secrets) -> Decision {
     let mut masked = decision.clone();
     for asked in &mut masked.asked {
-        asked.request = secrets.scrub_value(&redact(&asked.request));
+        asked.request = shown(redact(&asked.request), secrets);
         asked.answer = match &asked.answer {
-            Ok(value) => Ok(secrets.scrub_value(&redact(value))),
-            Err(message) => Err(secrets.scrub(message)),
+            Ok(value) => Ok(shown(redact(value), secrets)),
+            Err(message) => Err(words(message, secrets)),
         };
     }
-    masked.refused.iter_mut().for_each(|refusal| refusal.message = secrets.scrub(&refusal.message));
+    masked.refused.iter_mut().for_each(|refusal| refusal.message = words(&refusal.message, secrets));
     match &mut masked.outcome {
         Outcome::Decided { writes, standing } => {
             writes.iter_mut().for_each(|write| mask_write(write, secrets));
             match standing {
                 Standing::Waiting(text) | Standing::Blocked(text) | Standing::Failing(text) => {
-                    *text = secrets.scrub(text)
+                    *text = words(text, secrets)
                 }
                 Standing::Ready => {}
             }
         }
-        Outcome::Failed { message } => *message = secrets.scrub(message),
+        Outcome::Failed { message } => *message = words(message, secrets),
         Outcome::Parked { .. } => {}
     }
     masked
@@ -104,7 +114,7 @@ fn mask_write(write: &mut Write, secrets: &Secrets) {
     match &mut write.result {
         WriteResult::Refused { reason: text }
         | WriteResult::Stale { message: text }
-        | WriteResult::Failed { message: text } => *text = secrets.scrub(text),
+        | WriteResult::Failed { message: text } => *text = words(text, secrets),
         WriteResult::Written { .. }
         | WriteResult::Unchanged
         | WriteResult::Held
@@ -117,7 +127,7 @@ fn mask_mutation(mutation: &Mutation, secrets: &Secrets) -> Mutation {
     let mut masked = redact_mutation(mutation);
     match &mut masked.act {
         Act::Create(body) | Act::Update(body) | Act::Apply { body, .. } | Act::Patch { body, .. } => {
-            *body = secrets.scrub_value(body);
+            *body = shown(std::mem::take(body), secrets);
         }
         Act::Delete { .. } => {}
     }

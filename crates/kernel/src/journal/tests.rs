@@ -239,6 +239,31 @@ fn guarantees_no_secret_reaches_the_disk() {
 }
 
 #[test]
+fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let plug = json!({ "kind": "Plug", "spec": { "config": { "password": MARKER, "database": "orders" } } });
+    let text = json!({ "data": { "app.yaml": format!("db: https://u:{MARKER}@db/x\ntoken: {MARKER}\nsize: 3") } });
+    let read = [object(&CONFIG_MAPS, "plug", 3, plug), object(&CONFIG_MAPS, "text", 4, text)];
+    let written = apply("web", &format!("https://u:{MARKER}@git.example.com/x.git"));
+    let mut one = decision(1, &read, vec![written]);
+    let operations = json!([{ "op": "add", "path": "/spec/config/password", "value": MARKER }]);
+    let answer = json!({ "mutations": [{ "of": { "group": "", "version": "v1", "resource": "secrets" },
+        "body": { "stringData": { "short": "pw-1" } } }] });
+    one.asked.push(crate::view::Asked { request: json!({ "patch": operations }), answer: Ok(answer) });
+    let mut two = decision(2, &read, vec![]);
+    two.outcome = Outcome::Failed { message: format!("no answer from https://u:{MARKER}@db") };
+    journal.append(&one, &read, NOW).unwrap();
+    journal.append(&two, &read, NOW).unwrap();
+    drop(journal);
+    for path in segments(dir.path()) {
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        assert!(!text.contains(MARKER) && !text.contains("pw-1"), "{text}");
+        assert!(text.contains("orders") && text.contains("size: 3"), "the rest stays: {text}");
+    }
+}
+
+#[test]
 fn guarantees_one_writer() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();

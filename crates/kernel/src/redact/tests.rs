@@ -176,3 +176,20 @@ fn names_in_the_record_of_a_coupling_are_no_secrets() {
     assert_eq!(secrets.scrub("settings-of-web is forbidden"), "settings-of-web is forbidden");
     assert!(!secrets.scrub("the password is hunter2-hunter2").contains("hunter2"));
 }
+
+#[test]
+fn a_write_to_a_secret_is_masked_though_its_body_does_not_say_what_it_is() {
+    let of = json!({"group": "", "version": "v1", "resource": "secrets"});
+    let merge = json!({"of": of, "patchType": "merge", "body": {"stringData": {"p": "hunter2"}}});
+    let operations = json!([{"op": "replace", "path": "/data/p", "value": "hunter2"}]);
+    let wanted = json!({"of": of, "patchType": "json", "body": operations});
+    let plan = json!(Mutation::patch(&SECRETS, "shop", "db", PatchForm::Merge, json!({"data": {"p": "hunter2"}})));
+    let create = json!(Mutation::create(&SECRETS, json!({"metadata": {"name": "db"}, "data": {"p": "hunter2"}})));
+    for written in [merge, wanted, plan, create] {
+        let masked = redact(&json!({"mutations": [written]})).to_string();
+        assert!(!masked.contains("hunter2") && masked.contains(HIDDEN), "{masked}");
+    }
+    let other =
+        json!({"of": {"group": "x.io", "version": "v1", "resource": "secrets"}, "body": {"data": {"p": "open"}}});
+    assert_eq!(redact(&other), other);
+}

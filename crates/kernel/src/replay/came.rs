@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::decision::Outcome;
 use crate::operator::OperatorName;
 use crate::plan::{Expect, Mutation, Standing};
-use crate::redact::{HIDDEN, redact_mutation};
+use crate::redact::{HIDDEN, conceal_mutation, conceal_words};
 use crate::resource::TableKey;
 use crate::view::Asked;
 
@@ -46,14 +46,21 @@ impl Came {
         }
     }
 
-    /// The same without the values of Secrets.
+    /// The same as the journal keeps it: without the values of Secrets, and without what looks like one.
     #[must_use]
     pub fn masked(self) -> Self {
         match self {
-            Self::Decided { mutations, standing } => {
-                Self::Decided { mutations: mutations.iter().map(redact_mutation).collect(), standing }
-            }
-            other => other,
+            Self::Decided { mutations, standing } => Self::Decided {
+                mutations: mutations.iter().map(conceal_mutation).collect(),
+                standing: match standing {
+                    Standing::Ready => Standing::Ready,
+                    Standing::Waiting(on) => Standing::Waiting(conceal_words(&on)),
+                    Standing::Blocked(needs) => Standing::Blocked(conceal_words(&needs)),
+                    Standing::Failing(why) => Standing::Failing(conceal_words(&why)),
+                },
+            },
+            Self::Failed { message } => Self::Failed { message: conceal_words(&message) },
+            Self::Parked { missing } => Self::Parked { missing },
         }
     }
 

@@ -10,7 +10,7 @@ use crate::decision::{Decision, Outcome};
 use crate::journal::Recorded;
 use crate::object::Object;
 use crate::place::ClusterName;
-use crate::redact::redact;
+use crate::redact::conceal;
 use crate::resource::{ObjectKey, Query, TableKey};
 use crate::view::{Asked, Picture};
 
@@ -100,7 +100,7 @@ impl Picture for Recording {
 
     fn answer(&self, request: &Value) -> Option<Result<Value, String>> {
         // A request that held a secret is recorded masked, and a replayed one holds the mask already.
-        let masked = redact(request);
+        let masked = conceal(request);
         let same = |asked: &&Asked| asked.request == *request || asked.request == masked;
         if let Some(asked) = self.decision.asked.iter().find(same) {
             return Some(asked.answer.clone());

@@ -285,3 +285,38 @@ fn a_decision_over_several_clusters_is_replayed_over_them() {
     assert_eq!(again(copies, &journal, &[]), Replayed::Same);
     assert_eq!(journal.topology(DecisionId(1)), Some(of_several()));
 }
+
+#[test]
+fn what_looks_like_a_secret_makes_no_difference_that_is_not_there() {
+    let copies: Decide = |view, _| {
+        let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| Stop::failed("no input"))?;
+        let url = input.value()["data"]["url"].as_str().unwrap_or_default().to_string();
+        let mut plan = Plan::nothing();
+        plan.push(map("copy", json!({ "url": url })));
+        Ok(plan.waiting(format!("for {url}")))
+    };
+    let input = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "url": "https://u:hunter2@db" } }))];
+    let journal = record(&Reaching(Made(copies)), &input);
+    let objects = vec!["configmaps/shop/input".to_string()];
+    assert_eq!(again(copies, &journal, &[]), Replayed::Redacted { objects, alike: true, lines: vec![] });
+    assert_eq!(again(copies, &journal, &input), Replayed::Same);
+}
+
+#[test]
+fn what_was_said_and_is_not_recorded_cannot_be_told() {
+    let journal = record(&Reaching(Made(|_, _| Ok(Plan::nothing()))), &[]);
+    let forgets: Decide = |_, _| Err(Stop::unrecorded("what an apparatus said"));
+    let Replayed::Redacted { objects, alike, .. } = again(forgets, &journal, &[]) else { panic!("told apart") };
+    assert_eq!((objects, alike), (vec!["what is not recorded".to_string()], false));
+}
+
+#[test]
+fn a_swallowed_miss_is_parked_in_a_replay_too() {
+    let journal = record(&Reaching(Made(copies)), &input());
+    let shrugs: Decide = |view, outside| {
+        let _ = view.get(&SECRETS, "shop", "new");
+        copies(view, outside)
+    };
+    let Replayed::Different { after, .. } = again(shrugs, &journal, &[]) else { panic!("not told apart") };
+    assert!(matches!(after, Came::Parked { .. }), "{after:?}");
+}

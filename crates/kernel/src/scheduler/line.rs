@@ -117,9 +117,9 @@ impl Line {
         self.minute.spend(now, count);
     }
 
-    pub(super) fn refund(&mut self, count: usize) {
-        self.second.refund(count);
-        self.minute.refund(count);
+    pub(super) fn refund(&mut self, at: Moment, count: usize) {
+        self.second.refund(at, count);
+        self.minute.refund(at, count);
     }
 
     /// From when on there is a write for each run under way and one more.

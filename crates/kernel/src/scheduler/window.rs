@@ -30,12 +30,11 @@ impl Window {
         limit.saturating_sub(used)
     }
 
-    /// Takes back what was spent last.
-    pub(crate) fn refund(&mut self, mut count: usize) {
-        for (_, spent) in self.spent.iter_mut().rev() {
-            let back = count.min(*spent);
-            *spent -= back;
-            count -= back;
+    /// Takes back what was spent at that moment; nothing when that is out of the window by now, as it counts no more.
+    pub(crate) fn refund(&mut self, at: Moment, count: usize) {
+        let end = self.slot_end(at);
+        if let Some((_, spent)) = self.spent.iter_mut().rev().find(|(slot, _)| *slot == end) {
+            *spent = spent.saturating_sub(count);
         }
     }
 
@@ -46,8 +45,7 @@ impl Window {
         if count == 0 {
             return;
         }
-        let slot_ms = self.slot_ms();
-        let end = Moment((now.0 / slot_ms).saturating_add(1).saturating_mul(slot_ms));
+        let end = self.slot_end(now);
         match self.spent.back_mut() {
             Some((last, spent)) if *last == end => *spent += count,
             _ => self.spent.push_back((end, count)),
@@ -67,6 +65,11 @@ impl Window {
             opens = end.after(self.length);
         }
         Some(opens)
+    }
+
+    fn slot_end(&self, at: Moment) -> Moment {
+        let slot_ms = self.slot_ms();
+        Moment((at.0 / slot_ms).saturating_add(1).saturating_mul(slot_ms))
     }
 
     fn slot_ms(&self) -> u64 {

@@ -118,7 +118,7 @@ impl Attendant<'_> {
             Outcome::Failed(why) => return Ok(Outcome::Failed(why)),
             Outcome::Wrong(why) => return Ok(Outcome::Wrong(why)),
         };
-        let said = said.ok_or_else(|| Stop::failed("what an apparatus said is not recorded, as it may be secret"))?;
+        let said = said.ok_or_else(|| Stop::unrecorded("what an apparatus said"))?;
         Ok(match config_answer(&at, &said) {
             Ok(values) => Outcome::Done(values),
             Err(error) => Outcome::Failed(error.to_string()),

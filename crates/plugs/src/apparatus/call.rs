@@ -118,6 +118,11 @@ impl Caller {
         serde_json::to_value(answer).map_err(|error| error.to_string())
     }
 
+    /// Whether a question tells an apparatus something; whether it is up may be asked at any time.
+    pub fn acts(question: &Value) -> bool {
+        question["apparatus"] != "GET"
+    }
+
     fn passing(&self) -> MutexGuard<'_, HashMap<(ThreadId, String), Passing>> {
         self.passing.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,7 +25,7 @@ pub(super) fn awaited(
         let reads = |decision: &&Decision| decision.unit == by && decision.gets.iter().any(|(k, _)| target.is(k));
         let own =
             unit.unit.name() == target.name && target.namespace.as_deref().is_none_or(|n| n == unit.unit.namespace());
-        let concerned = own || names(&unit.reason, &target.name) || wrote.is_some_and(|w| w.unit == by);
+        let concerned = own || is_named(target, unit) || wrote.is_some_and(|w| w.unit == by);
         if concerned || decisions.iter().any(reads) {
             let reason = match unit.wait {
                 Wait::Paused => format!("paused by somebody; {}", unit.reason),
@@ -51,6 +51,16 @@ pub(super) fn awaited(
 fn unwell(state: &State) -> impl Iterator<Item = (&OperatorState, &UnitState)> {
     let units = state.operators.iter().flat_map(|operator| operator.units.iter().map(move |unit| (operator, unit)));
     units.filter(|(_, unit)| unit.word != Word::Ready && !unit.reason.is_empty())
+}
+
+/// Whether the reason of a unit names the object, and not one of that name in another namespace.
+fn is_named(target: &Target, unit: &UnitState) -> bool {
+    let (whose, meant) = (unit.unit.namespace(), target.namespace.as_deref().unwrap_or_default());
+    let name = match whose.is_empty() || meant.is_empty() || whose == meant {
+        true => target.name.clone(),
+        false => format!("{meant}/{}", target.name),
+    };
+    names(&unit.reason, &name)
 }
 
 /// Whether a text names an object: as a word of its own, not within a longer name.

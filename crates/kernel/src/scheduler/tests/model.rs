@@ -16,6 +16,7 @@ enum Event {
     Wake(usize, usize),
     Finish(usize, usize),
     Spend(usize, usize),
+    Refund(usize, usize),
     Hold(usize, usize, u64),
     Release(usize, usize),
     Slow(usize, usize, u64),
@@ -50,6 +51,7 @@ fn event() -> impl Strategy<Value = Event> {
         8 => (o.clone(), u.clone()).prop_map(|(o, u)| Event::Wake(o, u)),
         8 => (0usize..8, 0usize..5).prop_map(|(which, how)| Event::Finish(which, how)),
         4 => (o.clone(), 1usize..5).prop_map(|(o, n)| Event::Spend(o, n)),
+        4 => (0usize..6, 1usize..5).prop_map(|(ago, n)| Event::Refund(ago, n)),
         1 => (o.clone(), u.clone(), 0u64..900).prop_map(|(o, u, t)| Event::Hold(o, u, t)),
         1 => (o.clone(), u.clone()).prop_map(|(o, u)| Event::Release(o, u)),
         1 => (o.clone(), u, 0u64..900).prop_map(|(o, u, t)| Event::Slow(o, u, t)),
@@ -72,6 +74,8 @@ struct Bench {
     // Woken and not started since.
     woken: BTreeMap<UnitId, Moment>,
     spent: Vec<(Moment, usize, usize, Limits)>,
+    // Of the same, what was given back.
+    refunded: Vec<usize>,
 }
 
 impl Bench {
@@ -81,8 +85,8 @@ impl Bench {
         for (name, limits) in NAMES.iter().zip(all) {
             scheduler.set_operator(Moment(0), &operator(name), limits.clone());
         }
-        let (running, ended, gone, woken, spent) = Default::default();
-        Self { scheduler, global, now: Moment(0), limits: all.to_vec(), running, ended, gone, woken, spent }
+        let (running, ended, gone, woken, spent, refunded) = Default::default();
+        Self { scheduler, global, now: Moment(0), limits: all.to_vec(), running, ended, gone, woken, spent, refunded }
     }
 
     fn step(&mut self, event: Event) {
@@ -99,6 +103,14 @@ impl Bench {
                 let granted = self.scheduler.spend(self.now, &operator(NAMES[o]), wanted);
                 assert!(granted <= wanted);
                 self.spent.push((self.now, o, granted, self.limits[o].clone()));
+                self.refunded.push(0);
+            }
+            Event::Refund(ago, count) => {
+                let Some(at) = self.spent.len().checked_sub(ago + 1) else { return };
+                let (granted, o, of, _) = &self.spent[at];
+                let back = count.min(of - self.refunded[at]);
+                self.refunded[at] += back;
+                self.scheduler.refund(&operator(NAMES[*o]), *granted, back);
             }
             Event::Hold(o, u, t) => self.scheduler.hold(&unit(NAMES[o], u), object("x"), self.now.after(ms(t))),
             Event::Release(o, u) => self.scheduler.release(self.now, &unit(NAMES[o], u)),
@@ -205,8 +217,15 @@ impl Bench {
 
     fn check_budgets(&self) {
         let within = |from: Moment, length: u64, operator: Option<usize>| -> usize {
-            let inside = self.spent.iter().filter(|(at, ..)| *at >= from && at.0 < from.0 + length);
-            inside.filter(|(_, o, ..)| operator.is_none_or(|wanted| wanted == *o)).map(|(_, _, n, _)| n).sum()
+            let inside = self.spent.iter().zip(&self.refunded);
+            let inside = inside.filter(|((at, ..), _)| *at >= from && at.0 < from.0 + length);
+            // What is given back was sent all the same: it counts for all operators together.
+            let kept = inside.map(|((_, o, n, _), back)| match operator {
+                Some(wanted) if wanted == *o => n - back,
+                Some(_) => 0,
+                None => *n,
+            });
+            kept.sum()
         };
         // A window is fullest when it ends with a write, so its limits are those at that write.
         for (at, o, granted, limits) in self.spent.iter().filter(|(.., granted, _)| *granted > 0) {

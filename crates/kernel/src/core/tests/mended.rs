@@ -1,0 +1,208 @@
+//! What once went wrong between runs, writes and watches.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::*;
+use crate::core::writes::STALE_RUNS;
+use crate::operator::{Outward, Reaching};
+use crate::view::Outside;
+
+/// Counts how often it is reached.
+struct Counting {
+    reached: Arc<AtomicUsize>,
+    /// Whether it goes on without an answer.
+    shrugs: bool,
+}
+
+impl Outward for Counting {
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn declaration(&self) -> Declaration {
+        let maps = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        Declaration { inputs: maps.clone(), outputs: maps, service_account: None, units: Units::Whole }
+    }
+
+    fn reach(&self, _: &Value) -> Result<Value, String> {
+        self.reached.fetch_add(1, Ordering::Relaxed);
+        Ok(json!("done"))
+    }
+
+    fn acts(&self, request: &Value) -> bool {
+        request["act"] == true
+    }
+
+    fn decide(&self, _: &Unit, _: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        outside.ask(json!({"act": false})).map_err(Stop::Failed)?;
+        let told = outside.ask(json!({"act": true, "url": "https://u:pw@host/couple"}));
+        if !self.shrugs {
+            told.map_err(Stop::Failed)?;
+        }
+        Ok(Plan::nothing())
+    }
+}
+
+#[test]
+fn a_dry_run_asks_nothing_that_changes_something_outside() {
+    for shrugs in [false, true] {
+        let reached = Arc::<AtomicUsize>::default();
+        let operator: Arc<dyn Operator> = Arc::new(Reaching(Counting { reached: reached.clone(), shrugs }));
+        let mut core = kernel([operator], &Limits::none());
+        core.pretend();
+        let run = runs(core.poll(Moment(0))).remove(0);
+        let Outcome::Failed { message } = over(decide(&mut core, 0, &run)).decision.outcome else {
+            panic!("undecided")
+        };
+        assert!(message.contains("was not asked: {\"act\":true"), "{message}");
+        assert!(!message.contains("pw"), "{message}");
+        assert_eq!(reached.load(Ordering::Relaxed), 1, "what changes nothing is asked");
+    }
+}
+
+/// Says that a write came too late.
+fn too_late(core: &mut Core, now: u64, run: &Run) -> Closed {
+    let Judgement::Write { writes, .. } = decide(core, now, run) else { panic!("wants to write nothing") };
+    let late = |mut write: crate::decision::Write| {
+        write.result = WriteResult::Stale { message: "child exists already".to_string() };
+        Carried { write, before: None, after: None, unchecked: None }
+    };
+    core.carried(Moment(now), &run.unit, run.id, writes.into_iter().map(late).collect(), 9).unwrap()
+}
+
+#[test]
+fn a_write_that_is_always_too_late_fails_and_is_tried_ever_more_slowly() {
+    let limits =
+        Limits { backoff_first: Duration::from_secs(1), backoff_max: Duration::from_secs(60), ..Limits::none() };
+    let mut core = kernel([puppet("a", writes_child)], &limits);
+    let mut run = first_run(&mut core);
+    let mut now = 1;
+    for count in 1..=STALE_RUNS + 3 {
+        too_late(&mut core, now, &run);
+        let operator = core.state(Moment(now)).operators.remove(0);
+        let due = core.next().unwrap();
+        if count < STALE_RUNS {
+            assert_eq!((operator.word, due.0), (Word::Working, now + 10), "{count}");
+        } else {
+            assert_eq!(operator.word, Word::Failing);
+            assert_eq!(operator.reason, "could not create configmaps/shop/child: child exists already");
+            let least = 500 << (count - STALE_RUNS);
+            assert!(due.0 >= now + least, "{count}: after {} ms", due.0 - now);
+        }
+        now = due.0;
+        run = runs(core.poll(due)).remove(0);
+    }
+    // What it read is another: it is tried at once again.
+    too_late(&mut core, now, &run);
+    put(&mut core, now + 1, &config_map("other", 11, "x"));
+    now = core.next().unwrap().0;
+    run = runs(core.poll(Moment(now))).remove(0);
+    too_late(&mut core, now, &run);
+    assert_eq!(core.state(Moment(now)).operators[0].word, Word::Working);
+}
+
+/// Reads ConfigMaps in its first runs only; a run that hangs afterwards is left open.
+fn reads_at_first(name: &str) -> Arc<dyn Operator> {
+    let first = AtomicBool::new(true);
+    puppet(name, move |_, view| {
+        if first.swap(false, Ordering::Relaxed) {
+            view.get(&CONFIG_MAPS, "shop", "web")?;
+        }
+        Ok(Plan::nothing())
+    })
+}
+
+#[test]
+fn a_kind_nobody_reads_is_let_go_while_something_runs() {
+    let mut core = kernel([reads_at_first("a"), puppet("open", |_, _| Ok(Plan::nothing()))], &Limits::none());
+    let mut begun = runs(core.poll(Moment(0)));
+    let open = begun.pop().unwrap();
+    over(decide(&mut core, 0, &begun[0]));
+    core.poll(Moment(0));
+    sync(&mut core, 0, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    over(decide(&mut core, 1, &run));
+    core.poll(Moment(2));
+    let due = Moment(2 + UNREAD_GRACE_MS);
+    assert!(matches!(core.poll(due).as_slice(), [Order::Unwatch(_)]), "the run of {} is open", open.unit);
+    assert!(core.next().is_none_or(|next| next > due), "nothing is to be done at once");
+}
+
+#[test]
+fn who_has_read_what_was_let_go_meanwhile_looks_again() {
+    let mut core = kernel([reads_at_first("a")], &Limits::none());
+    let run = first_run(&mut core);
+    over(decide(&mut core, 1, &run));
+    core.poll(Moment(2));
+    // Begun while the kind is still cached, and reads it.
+    core.add(Moment(3), puppet("late", reads_one("web")), Limits::none());
+    let late = runs(core.poll(Moment(3))).remove(0);
+    let due = Moment(2 + UNREAD_GRACE_MS);
+    assert!(matches!(core.poll(due).as_slice(), [Order::Unwatch(_)]));
+    over(decide(&mut core, due.0, &late));
+    let orders = core.poll(due);
+    assert_eq!(watches(&orders), 1, "it is watched again");
+    assert_eq!(runs(orders).len(), 1, "what happened between is not lost");
+}
+
+/// Writes an object and its status in one run.
+fn writes_both(_: &Unit, view: &View) -> Result<Plan, Stop> {
+    let mut plan = Plan::nothing();
+    let child = json!({"metadata": {"name": "child", "namespace": "shop"}});
+    if view.get(&CONFIG_MAPS, "shop", "child")?.is_none() {
+        plan.push(Mutation::create(&CONFIG_MAPS, child.clone()));
+        plan.push(Mutation { subresource: Some("status".into()), ..Mutation::apply(&CONFIG_MAPS, child) });
+    }
+    view.get(&CONFIG_MAPS, "shop", "other")?;
+    Ok(plan)
+}
+
+#[test]
+fn a_unit_that_wrote_an_object_twice_waits_for_the_second() {
+    let mut core = kernel([puppet("a", writes_both)], &Limits::none());
+    let run = first_run(&mut core);
+    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
+    assert_eq!(writes.len(), 2);
+    let done = writes.into_iter().zip(12..).map(|(mut write, revision)| {
+        write.result = WriteResult::Written { revision };
+        Carried { write, before: None, after: Some(config_map("child", revision, "x")), unchecked: None }
+    });
+    core.carried(Moment(2), &run.unit, run.id, done.collect(), 9).unwrap();
+    put(&mut core, 3, &config_map("child", 12, "x"));
+    assert!(runs(core.poll(Moment(3))).is_empty(), "the second of its writes has not come back yet");
+    put(&mut core, 4, &config_map("child", 13, "x"));
+    assert_eq!(runs(core.poll(Moment(4))).len(), 1);
+}
+
+#[test]
+fn who_shrugs_at_what_is_not_known_yet_is_parked_all_the_same() {
+    let shrugs = |_: &Unit, view: &View| {
+        let there = view.get(&CONFIG_MAPS, "shop", "web").ok().flatten().is_some();
+        Ok(Plan::nothing().waiting(if there { "nothing" } else { "web" }))
+    };
+    let mut core = kernel([puppet("a", shrugs)], &Limits::none());
+    let run = runs(core.poll(Moment(0))).remove(0);
+    let closed = over(decide(&mut core, 0, &run));
+    assert_eq!(closed.decision.outcome, Outcome::Parked { missing: vec![table(&CONFIG_MAPS)] });
+    assert_eq!(watches(&core.poll(Moment(0))), 1);
+    sync(&mut core, 1, &CONFIG_MAPS, &[]);
+    let run = runs(core.poll(Moment(1))).remove(0);
+    assert!(matches!(over(decide(&mut core, 1, &run)).decision.outcome, Outcome::Decided { .. }));
+}
+
+#[test]
+fn a_run_that_was_given_up_is_woken_by_what_was_read_before() {
+    let limits =
+        Limits { backoff_first: Duration::from_secs(600), backoff_max: Duration::from_secs(600), ..Limits::none() };
+    let mut core = kernel([puppet("a", reads_one("web"))], &limits);
+    let run = first_run(&mut core);
+    over(decide(&mut core, 1, &run));
+    let run = asked(&mut core, 2);
+    let given_up = Answered { plan: Err(Stop::failed("did not decide")), reads: Default::default(), decide_us: 1 };
+    core.decided(Moment(3), &run.unit, run.id, given_up).unwrap();
+    let without = core.next();
+    put(&mut core, 4, &config_map("web", 11, "x"));
+    let waits = core.unit(Moment(4), &run.unit).unwrap();
+    assert!(matches!(waits.causes.as_slice(), [Cause::Changed { .. }]), "{:?}", waits.causes);
+    assert!(core.watched.contains_key(&table(&CONFIG_MAPS)) && without.is_some());
+}
