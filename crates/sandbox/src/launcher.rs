@@ -12,6 +12,7 @@ mod filter;
 mod inner;
 mod keep;
 mod loopback;
+mod mounts;
 mod outer;
 mod root;
 mod shed;

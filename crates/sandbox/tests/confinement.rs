@@ -122,6 +122,28 @@ fn it_reads_its_input_and_nothing_else() {
     });
 }
 
+/// Only root can put a mount there without being root in a namespace of its own.
+#[test]
+fn what_is_mounted_below_its_input_is_read_only_too() {
+    each(|stage| {
+        if users().len() == 1 || stage.user.is_some() {
+            return;
+        }
+        fs::create_dir_all(stage.file("input/sub")).unwrap();
+        let asked = json!({"input": stage.file("input")});
+        let script = "cat /switchboard/input/sub/a; echo more > /switchboard/input/sub/a && echo written";
+        let direct = stage.command(&asked, "/bin/sh", &["-c", script]);
+        let mount = "mount -t tmpfs -o mode=777 x \"$1\" && echo content > \"$1/a\" && chmod 666 \"$1/a\" && shift && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["-m", "/bin/sh", "-c", mount, "sh"]).arg(stage.file("input/sub"));
+        command.arg(direct.get_program()).args(direct.get_args()).env("SANDBOX", asked.to_string());
+        let output = command.output().unwrap();
+        let came: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        assert_eq!(came["stdout"], "content\n", "{came}");
+        assert!(came["stderr"].as_str().unwrap().contains("Read-only file system"), "{came}");
+    });
+}
+
 #[test]
 fn it_has_no_network() {
     each(|stage| {
