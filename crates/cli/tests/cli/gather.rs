@@ -130,6 +130,8 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     let apply = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"x": "y"}});
     maps.patch("web", &PatchParams::apply("me").force(), &Patch::Apply(&apply)).await.unwrap();
     maps.delete("other", &DeleteParams::default()).await.unwrap();
+    // Asked and not meant, as by `kubectl delete --dry-run=server`: recorded it would be carried out below.
+    maps.delete("web", &DeleteParams { dry_run: true, ..DeleteParams::default() }).await.unwrap();
     namespaces
         .patch(
             "shop",
