@@ -309,9 +309,9 @@ fn stray(mode: &str) -> Result<String, String> {
         "sparse" => {
             for number in 0..1000 {
                 let file = fs::File::create(format!("/switchboard/out/output/{number}")).map_err(text)?;
-                file.set_len(48 << 20).map_err(text)?;
+                file.set_len(12 << 20).map_err(text)?;
             }
-            Ok("47 GiB".to_string())
+            Ok("12 GiB".to_string())
         }
         "unowned" => unowned(),
         "never" => loop {
