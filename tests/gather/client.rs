@@ -237,6 +237,10 @@ async fn what_a_server_refuses_is_refused_and_not_recorded() {
         setting.maps().replace("a", &PostParams::default(), &stale).await.unwrap_err().to_string().contains("modified")
     );
     setting.maps().create(&PostParams { dry_run: true, ..PostParams::default() }, &named("new")).await.unwrap();
+    // A deletion says so in its body, as kubectl does.
+    let pretend = DeleteParams { dry_run: true, ..DeleteParams::default() };
+    setting.maps().delete("a", &pretend).await.unwrap();
+    setting.maps().delete_collection(&pretend, &ListParams::default()).await.unwrap();
     assert_eq!(setting.recorder.recorded(), 0);
 }
 

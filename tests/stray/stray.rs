@@ -1,8 +1,9 @@
 //! An operator binary with the four commands, that misbehaves on demand. The suite compiles it by itself, with nothing but
 //! the standard library, and hosts it: what it does wrong must come to nothing.
 //!
-//! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, never, panics, killed, undeclared, link,
-//! generates, twice, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to.
+//! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, shares, sparse, never, panics, killed,
+//! undeclared, link, generates, twice, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
+//! can be said as `socket=ADDRESS`.
 //!
 //! What it does when it behaves: the ConfigMap `default/stray-in` has a `words`; `default/stray-out` is to say them aloud.
 
@@ -217,12 +218,43 @@ fn results(output: &Path, result: &str) {
     fs::write(output.join("controller-results.yaml"), text).unwrap();
 }
 
+unsafe extern "C" {
+    fn mmap(at: *mut u8, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
+    fn memfd_create(name: *const std::ffi::c_char, flags: u32) -> i32;
+    fn shmget(key: i32, size: usize, flags: i32) -> i32;
+}
+
+/// Fills memory that several processes could share.
+fn shared() -> Result<String, String> {
+    const SIZE: usize = 1 << 20;
+    const READ_WRITE: i32 = 3;
+    const SHARED_ANONYMOUS: i32 = 0x21;
+    for number in 0..100_000 {
+        // SAFETY: a new mapping, written within its bounds and never given back.
+        let filled = unsafe {
+            let memory = mmap(std::ptr::null_mut(), SIZE, READ_WRITE, SHARED_ANONYMOUS, -1, 0);
+            (memory as isize != -1).then(|| memory.write_bytes(1, SIZE))
+        };
+        filled.ok_or(format!("after {number} MiB: {}", std::io::Error::last_os_error()))?;
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Ok("100 GiB".to_string())
+}
+
+/// Asks for memory that is no process's.
+fn unowned() -> Result<String, String> {
+    // SAFETY: both take numbers and a text that ends.
+    let got = unsafe { [memfd_create(c"stray".as_ptr(), 0), shmget(0, 1 << 20, 0o600)] };
+    if got == [-1, -1] { Err("no memory without an owner".to_string()) } else { Ok(format!("{got:?}")) }
+}
+
 /// Does what it should not, and says what came of it.
 fn stray(mode: &str) -> Result<String, String> {
     let text = |error: std::io::Error| error.to_string();
+    let (mode, said) = mode.split_once('=').map_or((mode, None), |(mode, said)| (mode, Some(said.to_string())));
     match mode {
         "socket" => {
-            let to = std::env::var("STRAY_TARGET").unwrap_or("192.0.2.1:80".to_string());
+            let to = said.or_else(|| std::env::var("STRAY_TARGET").ok()).unwrap_or("192.0.2.1:80".to_string());
             let address = to.parse().map_err(|error| format!("{to}: {error}"))?;
             TcpStream::connect_timeout(&address, Duration::from_secs(5)).map(|_| "reached it".to_string()).map_err(text)
         }
@@ -272,6 +304,16 @@ fn stray(mode: &str) -> Result<String, String> {
             }
             Ok(format!("{} MiB", held.len()))
         }
+        "shares" => shared(),
+        // Files that take no room where they lie, and more than any host has in who reads them.
+        "sparse" => {
+            for number in 0..1000 {
+                let file = fs::File::create(format!("/switchboard/out/output/{number}")).map_err(text)?;
+                file.set_len(12 << 20).map_err(text)?;
+            }
+            Ok("12 GiB".to_string())
+        }
+        "unowned" => unowned(),
         "never" => loop {
             std::thread::sleep(Duration::from_secs(3600));
         },

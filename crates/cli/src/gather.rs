@@ -7,6 +7,7 @@ mod declared;
 pub mod live;
 mod prune;
 pub mod recording;
+mod whole;
 
 use std::fs;
 use std::io::ErrorKind;

@@ -19,7 +19,7 @@ pub use input::{
     LabelSelected, LabelSelector, OperandResources, ResourceList, ResourceReference, ResourceType, SelectorExpression,
 };
 pub use output::{EVERY, OutputList, OutputResources};
-pub use results::{ControllerError, ControllerResult, ControllerResults, ControllerStatus};
+pub use results::{ControllerError, ControllerResult, ControllerResults, ControllerStatus, is_left_of_panic};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -266,6 +266,17 @@ impl Mutation {
         value_of(&self.options)
     }
 
+    /// Whether it tells what happened, and changes nothing.
+    pub fn is_event(&self) -> bool {
+        self.resource == "events" && matches!(self.group.as_str(), "" | "events.k8s.io")
+    }
+
+    /// Whether it only asks what would come of it. What cannot be read does not say so.
+    pub fn is_dry_run(&self) -> bool {
+        let [body, options] = [self.body_value(), self.options_value()].map(Result::unwrap_or_default);
+        is_dry_run(self.action, &body, &options)
+    }
+
     /// As the original names it: `Create-ConfigMap.v1./web[shop]`.
     pub fn id(&self) -> String {
         let said = self.body_value().ok().filter(|_| !self.action.is_patch());
@@ -274,6 +285,16 @@ impl Mutation {
         let Self { action, kind, name, generate_name, namespace, .. } = self;
         format!("{action}-{kind}.{version}.{group}/{name}{generate_name}[{namespace}]")
     }
+}
+
+/// Whether a request only asks what would come of it. A deletion may say so in its body.
+pub fn is_dry_run(action: Action, body: &Value, options: &Value) -> bool {
+    let says = |options: &Value| match options.get("dryRun") {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(stages)) => !stages.is_empty(),
+        Some(_) => true,
+    };
+    says(options) || action == Action::Delete && says(body)
 }
 
 fn value_of(bytes: &[u8]) -> Result<Value, yaml::YamlError> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gather::contract::{ControllerResult, ResourceType};
-use switchboard_gather::mutation::{Action, Mutation, Place};
+use switchboard_gather::mutation::{self, Action, Mutation, Place};
 use switchboard_sandbox::egress::Attempt;
 use switchboard_sandbox::{End, Usage};
 
@@ -73,6 +73,16 @@ impl Wanted {
             body: mutation.body_value().map_err(wrong)?,
             options: mutation.options_value().map_err(wrong)?,
         })
+    }
+
+    /// Whether it only asks what would come of it.
+    pub fn is_dry_run(&self) -> bool {
+        Action::named(&self.action).is_some_and(|action| mutation::is_dry_run(action, &self.body, &self.options))
+    }
+
+    /// Whether it tells what happened, and changes nothing.
+    pub fn is_event(&self) -> bool {
+        matches!(self.of.group.as_str(), "" | "events.k8s.io") && self.of.resource == "events"
     }
 
     /// Without its body: what the declared outputs are asked about.

@@ -56,21 +56,37 @@ impl Made {
         Ok(Self(made))
     }
 
-    /// What is to be done with a write; everything but a create that leaves its name to the server is new.
-    pub fn judge(&self, wanted: &Mutation) -> Verdict {
+    /// What is to be done with a write, beside those that are planned already; everything but a create that leaves its name
+    /// to the server is new.
+    pub fn judge(&self, wanted: &Mutation, planned: &[Mutation]) -> Verdict {
         let Act::Create(body) = &wanted.act else { return Verdict::Make };
         let prefix = body.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default();
         if !wanted.name.is_empty() || prefix.is_empty() {
             return Verdict::Make;
         }
         let (mut equal, mut alike) = (false, 0);
+        // An object is the same in whatever version it was read and is written.
+        let same = |resource: &Resource| {
+            (&resource.group, &resource.plural) == (&wanted.resource.group, &wanted.resource.plural)
+        };
         let of_kind = self.0.iter().filter(|(at, resource, object)| {
-            *at == wanted.place && *resource == wanted.resource && *object.key.namespace == *wanted.namespace
+            *at == wanted.place && same(resource) && *object.key.namespace == *wanted.namespace
         });
-        for (_, _, object) in of_kind.filter(|(_, _, object)| made_with(object, prefix)) {
-            let there = object.value();
-            equal |= holds(&there, body, &|a, b| a == b);
-            alike += usize::from(holds(&there, body, &|a, b| std::mem::discriminant(a) == std::mem::discriminant(b)));
+        let there = of_kind.filter(|(_, _, object)| made_with(object, prefix)).map(|(_, _, object)| object.value());
+        let here = planned.iter().filter_map(|other| match &other.act {
+            Act::Create(made)
+                if other.name.is_empty()
+                    && (other.place, &other.namespace) == (wanted.place, &wanted.namespace)
+                    && same(&other.resource)
+                    && made.pointer("/metadata/generateName").and_then(Value::as_str) == Some(prefix) =>
+            {
+                Some(made.clone())
+            }
+            _ => None,
+        });
+        for one in there.chain(here) {
+            equal |= holds(&one, body, &|a, b| a == b);
+            alike += usize::from(holds(&one, body, &|a, b| std::mem::discriminant(a) == std::mem::discriminant(b)));
         }
         match alike {
             _ if equal => Verdict::There,

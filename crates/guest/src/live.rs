@@ -86,7 +86,7 @@ impl Access {
         let host = self.config.cluster_url.host().unwrap_or_default();
         let plain = self.config.cluster_url.scheme_str() == Some("http");
         let port = self.config.cluster_url.port_u16().unwrap_or(if plain { 80 } else { 443 });
-        Rules::read([format!("{host}:{port}")]).map_err(AccessError::Server)
+        Rules::read([format!("{host}:{port}")]).map(Rules::leading_anywhere).map_err(AccessError::Server)
     }
 
     fn token(&self, account: &ServiceAccount) -> Result<String, AccessError> {

@@ -1,12 +1,12 @@
 //! From what a program left to a plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard_gather::contract::{ControllerResult, ControllerStatus, Rules};
+use switchboard_gather::contract::{ControllerResult, ControllerStatus, Rules, is_left_of_panic};
 use switchboard_gather::mutation::{self, Action};
-use switchboard_kernel::plan::{Act, Expect, Mutation, PatchForm, Plan};
+use switchboard_kernel::plan::{Act, Expect, Mutation, PatchForm, Plan, Terms};
 
 use crate::answer::{Answer, Wanted};
 use crate::contract::Contract;
@@ -55,15 +55,9 @@ impl Planning<'_> {
         self.reasons.extend(answer.problems.iter().map(|problem| format!("left what cannot be used: {problem}")));
         let refused = answer.attempts.iter().filter(|attempt| !attempt.allowed);
         self.reasons.extend(refused.map(|attempt| format!("may not connect to {}", attempt.to)));
-        let panicked: BTreeSet<&str> = answer
-            .results
-            .iter()
-            .filter(|result| result.status == ControllerStatus::Panicked)
-            .map(|result| result.controller_name.as_str())
-            .collect();
         for wanted in &answer.mutations {
-            // A panic leaves half of what was meant.
-            if wanted.controller.is_empty() || !panicked.contains(wanted.controller.as_str()) {
+            let half = is_left_of_panic(&answer.results, &wanted.controller, wanted.is_event());
+            if !half && !wanted.is_dry_run() {
                 self.want(wanted);
             }
         }
@@ -97,7 +91,7 @@ impl Planning<'_> {
     }
 
     fn add(&mut self, mutation: Mutation, wanted: &Wanted) {
-        match self.made.judge(&mutation) {
+        match self.made.judge(&mutation, &self.plan.mutations) {
             Verdict::Make => {}
             Verdict::There => return,
             Verdict::TooMany(why) => return self.reasons.push(why),
@@ -177,6 +171,7 @@ fn mutation(wanted: &Wanted, kinds: &Kinds) -> Result<Mutation, String> {
         .ok_or_else(|| format!("may not {}: its type is neither declared nor served", named()))?;
     let action = Action::named(&wanted.action).ok_or_else(|| format!("knows no action {}", wanted.action))?;
     let mut body = wanted.body.clone();
+    let mut terms = Terms::default();
     let act = match action {
         Action::Create => Act::Create(body),
         Action::Update | Action::UpdateStatus => Act::Update(body),
@@ -188,7 +183,12 @@ fn mutation(wanted: &Wanted, kinds: &Kinds) -> Result<Mutation, String> {
             Act::Apply { body, force: wanted.options["force"].as_bool().unwrap_or(false) }
         }
         Action::Patch | Action::PatchStatus => Act::Patch { form: form(wanted, &named())?, body },
-        Action::Delete => Act::Delete { propagation: body["propagationPolicy"].as_str().map(str::to_string) },
+        Action::Delete => {
+            let (act, said) =
+                Terms::read(&body, &wanted.options).map_err(|why| format!("may not {}: {why}", named()))?;
+            terms = said;
+            act
+        }
     };
     let manager = Some(&wanted.field_manager).filter(|manager| !manager.is_empty()).cloned();
     let manager = manager.or_else(|| wanted.options["fieldManager"].as_str().map(str::to_string));
@@ -206,6 +206,7 @@ fn mutation(wanted: &Wanted, kinds: &Kinds) -> Result<Mutation, String> {
         subresource,
         act,
         expect: Expect::Seen,
+        terms,
         field_manager: manager,
         user: None,
     })

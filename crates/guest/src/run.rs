@@ -129,7 +129,8 @@ impl Runner {
         if !end.is_orderly() {
             return void(if matches!(end, End::Signalled(_)) { " half-way" } else { "" });
         }
-        let paths = finished.output.files().map_err(|error| format!("left an odd output: {}", told(&error)))?;
+        let most = locked(&self.bounds).disk_bytes;
+        let paths = finished.output.files(most).map_err(|error| format!("left an odd output: {}", told(&error)))?;
         if paths.len() > MAX_OUTPUT_FILES {
             return Err(format!("left {} files, which is too much", paths.len()));
         }

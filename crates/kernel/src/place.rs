@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::decision::Write;
 use crate::object::Object;
 use crate::resource::{ObjectKey, Resource, Selection, TableKey};
-pub use namespaces::{Collision, MAX_NAMESPACE, Namespaces};
+pub use namespaces::{Collision, FOREIGN, MAX_NAMESPACE, Namespaces};
 use references::{change_act, change_object, is_namespace};
 
 /// A cluster as an operator thinks of it.
@@ -159,7 +159,11 @@ impl Topology {
         Some((namespace, key.name.clone()))
     }
 
-    /// A real object as an operator sees it; `None` for one that is not of its world.
+    /// A real object as an operator sees it; `None` for one that is not of its world. What it refers to outside of that is
+    /// marked as [`FOREIGN`].
+    ///
+    /// # Guarantees
+    /// - Written back, it is what it was. // test: guarantees_what_is_seen_and_written_back_is_what_it_was
     pub fn seen(&self, place: Place, object: Object) -> Option<Object> {
         let namespaces = self.namespaces(place);
         if namespaces.is_same() {
@@ -167,7 +171,7 @@ impl Topology {
         }
         let (namespace, name) = self.known_as(place, &object.key)?;
         let mut value = object.whole();
-        change_object(&object.key.table.resource, &mut value, &|real| namespaces.imagined(real).map(Into::into));
+        change_object(&object.key.table.resource, &mut value, &|real| namespaces.shown(real));
         let key = ObjectKey { table: object.key.table.clone(), namespace, name };
         Some(Object { key, revision: object.revision, json: Arc::from(value.to_string().into_bytes()) })
     }
@@ -189,13 +193,18 @@ impl Topology {
     /// Makes a write in an operator's words the one that is carried out.
     ///
     /// # Errors
-    /// When the real namespace cannot have its name.
+    /// When the real namespace cannot have its name, or is not of the operator's world.
     pub fn carry_over(&self, write: &mut Write) -> Result<(), String> {
         let namespaces = self.namespaces(write.mutation.place);
         if namespaces.is_same() {
             return Ok(());
         }
         let wanted = &mut write.mutation;
+        // References may lead out of an operator's world, writes may not.
+        let own = if is_namespace(&wanted.resource) { &wanted.name } else { &wanted.namespace };
+        if own.starts_with(FOREIGN) {
+            return Err(format!("the namespace `{own}` is none of the operator's own on the {} cluster", wanted.place));
+        }
         write.object = self.object(wanted.place, &wanted.resource, &wanted.namespace, &wanted.name);
         let real = if is_namespace(&wanted.resource) { &write.object.name } else { &write.object.namespace };
         if real.len() > MAX_NAMESPACE {
@@ -206,10 +215,13 @@ impl Topology {
             ));
         }
         (wanted.namespace, wanted.name) = (write.object.namespace.to_string(), write.object.name.to_string());
-        change_act(&wanted.resource, &mut wanted.act, &|name| Some(namespaces.real(name).into_owned()));
+        change_act(&wanted.resource, &mut wanted.act, &|name| namespaces.meant(name));
         if let Some(user) = &mut wanted.user {
             user.namespace = namespaces.real(&user.namespace).into_owned();
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! What an operator wants written: mutations as data.
 
+mod terms;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use serde_json::Value;
 use crate::operator::ServiceAccount;
 use crate::place::Place;
 use crate::resource::Resource;
+pub use terms::Terms;
 
 /// What is to be written for one unit, and what the unit says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,6 +66,9 @@ pub struct Mutation {
     /// What must still hold.
     #[serde(default)]
     pub expect: Expect,
+    /// What a deletion asks beside that in its own words; nothing for any other act.
+    #[serde(default, skip_serializing_if = "Terms::is_empty")]
+    pub terms: Terms,
     /// The field manager; the operator's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field_manager: Option<String>,
@@ -187,6 +193,7 @@ impl Mutation {
             subresource: None,
             act,
             expect: Expect::default(),
+            terms: Terms::default(),
             field_manager: None,
             user: None,
         }

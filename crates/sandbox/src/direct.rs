@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::egress::Proxy;
-use crate::job::{End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, SCRATCH, Usage};
+use crate::job::{End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, PROXY, SCRATCH, Usage};
 use crate::run::SandboxError;
-use crate::stream::{self, STDERR_BYTES};
+use crate::stream::{self, STDERR_BYTES, Until};
 use crate::wire;
 
 pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
@@ -20,9 +20,11 @@ pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
     let input = job.input.as_ref().map(|input| std::path::absolute(input).unwrap_or_else(|_| input.clone()));
     let output = make(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
     let Output::Folder(work) = &output else { unreachable!("it was made as a folder") };
+    let proxy = proxy(job).map_err(SandboxError::Launcher)?;
     let kubeconfig = work.join("kubeconfig");
     if let Some(text) = &job.kubeconfig {
-        write_private(&kubeconfig, text).map_err(|error| SandboxError::Folder(kubeconfig.clone(), error))?;
+        let text = proxy.as_ref().map_or(text.clone(), |proxy| text.replace(PROXY, &proxy.address().to_string()));
+        write_private(&kubeconfig, &text).map_err(|error| SandboxError::Folder(kubeconfig.clone(), error))?;
     }
     let inside = [
         (OUTPUT, output.path()),
@@ -33,13 +35,6 @@ pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
     let outside = |text: &str| {
         let hit = inside.iter().find(|(name, _)| text == *name || text.ends_with(&format!("={name}")));
         hit.map_or(text.to_string(), |(name, path)| text.replace(name, &path.display().to_string()))
-    };
-    let proxy = match &job.egress {
-        Some(rules) => {
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(SandboxError::Launcher)?;
-            Some(Proxy::start(listener, rules.clone()).map_err(SandboxError::Launcher)?)
-        }
-        None => None,
     };
     let mut command = Command::new(&job.program);
     command.args(job.arguments.iter().map(|argument| outside(argument))).env_clear();
@@ -54,18 +49,29 @@ pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
         .map_err(|error| SandboxError::NoProgram { program: job.program.clone(), reason: error.to_string() })?;
     let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
     let stderr = child.stderr.take().expect("stderr was asked for as a pipe");
-    let (stdout, stderr) = (stream::head(stdout, job.bounds.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
+    let (listens, until) = wire::line().map_err(SandboxError::Launcher)?;
+    let also = listens.try_clone().map_err(SandboxError::Launcher)?;
+    let stdout = stream::head(Until::new(stdout, listens), job.bounds.stdout_bytes);
+    let stderr = stream::tail(Until::new(stderr, also), STDERR_BYTES);
     let group = Pid::from_child(&child);
     let in_time = ends_within(group, job.bounds.wall);
     // What it left behind in its group goes as well.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait().map_err(SandboxError::Launcher)?;
+    // Who left the group is out of reach, and may hold the pipes: what is in them is read, and nobody waited for.
+    drop(until);
     let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
     let stderr = stderr.join().unwrap_or_default();
     let end = if in_time { end(status) } else { End::Deadline };
     let usage = Usage { wall: began.elapsed(), ..Usage::default() };
     let attempts = proxy.map(Proxy::stop).unwrap_or_default();
     Ok(Finished { end, usage, stdout, stdout_cut, stderr, output, attempts })
+}
+
+/// Out here it listens where there is room: the port of the sandbox may be somebody else's.
+fn proxy(job: &Job) -> std::io::Result<Option<Proxy>> {
+    let Some(rules) = &job.egress else { return Ok(None) };
+    Proxy::start(std::net::TcpListener::bind("127.0.0.1:0")?, rules.clone()).map(Some)
 }
 
 fn make(folder: &Path) -> std::io::Result<Output> {

@@ -212,7 +212,7 @@ impl Drop for Output {
 /// How deep folders of an output may lie in each other.
 const MAX_DEPTH: usize = 16;
 
-/// What a program left that is neither a file nor a folder, or too deep.
+/// What is odd about what a program left.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A link, a pipe or a socket: reading it would lead elsewhere, or nowhere.
@@ -221,6 +221,14 @@ pub enum OutputError {
     /// Folders in folders.
     #[error("the folders of the output lie more than {MAX_DEPTH} deep")]
     Deep,
+    /// Files with holes take no room where they lie, and all of it in who reads them.
+    #[error("the files of the output say they are {bytes} bytes long together, and {most} are allowed")]
+    Long {
+        /// How long they are together.
+        bytes: u64,
+        /// What is allowed.
+        most: u64,
+    },
     /// The system says no.
     #[error("could not look at the output")]
     Look(#[source] std::io::Error),
@@ -228,13 +236,14 @@ pub enum OutputError {
 
 impl Output {
     /// The files in it, by their paths from it, in order; a folder that holds anything but files and folders is refused, so
-    /// that whoever reads on is led nowhere else.
+    /// that whoever reads on is led nowhere else, and so are files that are longer together than `most` bytes, so that
+    /// whoever reads them has room for them.
     ///
     /// # Errors
     /// What is odd about it.
-    pub fn files(&self) -> Result<Vec<PathBuf>, OutputError> {
+    pub fn files(&self, most: u64) -> Result<Vec<PathBuf>, OutputError> {
         let root = self.path();
-        let mut files = Vec::new();
+        let (mut files, mut bytes) = (Vec::new(), 0_u64);
         let mut waiting = vec![(root.clone(), 0)];
         while let Some((folder, depth)) = waiting.pop() {
             if depth > MAX_DEPTH {
@@ -247,10 +256,16 @@ impl Output {
                 let name = || path.strip_prefix(&root).unwrap_or(&path).to_path_buf();
                 match (kind.is_dir(), kind.is_file()) {
                     (true, _) => waiting.push((path, depth + 1)),
-                    (_, true) => files.push(name()),
+                    (_, true) => {
+                        bytes = bytes.saturating_add(entry.metadata().map_err(OutputError::Look)?.len());
+                        files.push(name());
+                    }
                     _ => return Err(OutputError::Odd(name())),
                 }
             }
+        }
+        if bytes > most {
+            return Err(OutputError::Long { bytes, most });
         }
         files.sort();
         Ok(files)

@@ -12,8 +12,10 @@ mod filter;
 mod inner;
 mod keep;
 mod loopback;
+mod mounts;
 mod outer;
 mod root;
+mod shed;
 
 use std::ffi::OsString;
 
@@ -37,12 +39,12 @@ pub fn launched(arguments: impl IntoIterator<Item = OsString>) -> Option<i32> {
         return None;
     }
     let stage = arguments.next()?;
-    let ended = match stage.to_str() {
-        Some("outer") => outer::run(),
-        Some("inner") => inner::run(),
+    let run = match stage.to_str() {
+        Some("outer") => outer::run,
+        Some("inner") => inner::run,
         _ => return None,
     };
-    Some(match ended {
+    Some(match shed::inherited().and_then(|()| run()) {
         Ok(code) => code,
         Err(told) => {
             // Without a host there is nobody to tell.

@@ -59,7 +59,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     job.egress = asked.egress.map(Rules::read).transpose()?.map(Arc::new);
     job.unconfined = asked.unconfined;
     let finished = Sandbox::new(folder.as_ref())?.run(&job)?;
-    let files: Vec<_> = finished.output.files()?.into_iter().map(|file| file.display().to_string()).collect();
+    let files = finished.output.files(job.bounds.disk_bytes)?;
+    let files: Vec<_> = files.into_iter().map(|file| file.display().to_string()).collect();
     let report = json!({
         "end": finished.end, "usage": finished.usage, "attempts": finished.attempts, "files": files,
         "stdout": String::from_utf8_lossy(&finished.stdout), "stderr": String::from_utf8_lossy(&finished.stderr),

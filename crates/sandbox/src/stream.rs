@@ -1,11 +1,50 @@
 //! What a program says, kept within bounds and read to its end, so that it never waits for a reader.
 
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::thread::JoinHandle;
+
+use rustix::event::{PollFd, PollFlags, poll};
 
 /// How much of the end of stderr is kept.
 pub(crate) const STDERR_BYTES: usize = 64 << 10;
 const CHUNK_BYTES: usize = 16 << 10;
+/// How much is still read once nobody shall be waited for any more: what lies in a pipe is less.
+const LAST_BYTES: usize = 1 << 20;
+
+/// Reads to the end, or until it is told to stop: whoever a program left behind may hold the other end for ever.
+pub(crate) struct Until<R> {
+    from: R,
+    /// Its other end is closed to say that it is time.
+    stop: OwnedFd,
+    left: usize,
+}
+
+impl<R: Read + AsFd> Until<R> {
+    pub fn new(from: R, stop: OwnedFd) -> Self {
+        Self { from, stop, left: LAST_BYTES }
+    }
+}
+
+impl<R: Read + AsFd> Read for Until<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut files = [PollFd::new(&self.from, PollFlags::IN), PollFd::new(&self.stop, PollFlags::IN)];
+        while let Err(error) = poll(&mut files, None) {
+            if error != rustix::io::Errno::INTR {
+                return Err(error.into());
+            }
+        }
+        let [there, stopped] = [&files[0], &files[1]].map(|file| !file.revents().is_empty());
+        if stopped && (!there || self.left == 0) {
+            return Ok(0);
+        }
+        let got = self.from.read(buffer)?;
+        if stopped {
+            self.left = self.left.saturating_sub(got);
+        }
+        Ok(got)
+    }
+}
 
 /// Keeps the beginning; true when there was more.
 pub(crate) fn head(mut from: impl Read + Send + 'static, most: usize) -> JoinHandle<(Vec<u8>, bool)> {

@@ -38,8 +38,11 @@ struct Stage {
 impl Stage {
     fn new(user: Option<u32>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_switchboard-sandbox"), folder.path().join("sandbox")).unwrap();
-        fs::copy(&*STRAY, folder.path().join("stray")).unwrap();
+        // By another process: a file that this one has open to write could be inherited by what another test starts, and
+        // would be busy then.
+        for (from, to) in [(Path::new(env!("CARGO_BIN_EXE_switchboard-sandbox")), "sandbox"), (&*STRAY, "stray")] {
+            assert!(Command::new("cp").arg(from).arg(folder.path().join(to)).status().unwrap().success());
+        }
         for folder in [folder.path().to_path_buf(), folder.path().join("work")] {
             fs::create_dir_all(&folder).unwrap();
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
@@ -119,17 +122,68 @@ fn it_reads_its_input_and_nothing_else() {
     });
 }
 
+/// Only root can put a mount there without being root in a namespace of its own.
+#[test]
+fn what_is_mounted_below_its_input_is_read_only_too() {
+    each(|stage| {
+        if users().len() == 1 || stage.user.is_some() {
+            return;
+        }
+        fs::create_dir_all(stage.file("input/sub")).unwrap();
+        let asked = json!({"input": stage.file("input")});
+        let script = "cat /switchboard/input/sub/a; echo more > /switchboard/input/sub/a && echo written";
+        let direct = stage.command(&asked, "/bin/sh", &["-c", script]);
+        let mount = "mount -t tmpfs -o mode=777 x \"$1\" && echo content > \"$1/a\" && chmod 666 \"$1/a\" && shift && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["-m", "/bin/sh", "-c", mount, "sh"]).arg(stage.file("input/sub"));
+        command.arg(direct.get_program()).args(direct.get_args()).env("SANDBOX", asked.to_string());
+        let output = command.output().unwrap();
+        let came: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        assert_eq!(came["stdout"], "content\n", "{came}");
+        assert!(came["stderr"].as_str().unwrap().contains("Read-only file system"), "{came}");
+    });
+}
+
 #[test]
 fn it_has_no_network() {
     each(|stage| {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let target = listener.local_addr().unwrap().to_string();
-        let script = format!("STRAY_TARGET={target} {} do socket", stage.file("stray").display());
-        // The shell finds the program where the sandbox shows it: beside what it was asked to run.
-        let came = stage.run(json!({}), "/bin/sh", &["-c", &script]);
-        assert!(!came["stdout"].as_str().unwrap().contains("reached"), "{came}");
-        let came = stage.stray(json!({}), "socket");
+        let socket = format!("socket={}", listener.local_addr().unwrap());
+        let came = stage.stray(json!({"unconfined": true}), &socket);
+        assert_eq!(came["stdout"], "reached it", "without a sandbox there is somebody: {came}");
+        let came = stage.stray(json!({}), &socket);
         assert!(came["stdout"].as_str().unwrap().contains("unreachable"), "{came}");
+    });
+}
+
+/// A sandbox may make no namespaces, so there is no sandbox in a sandbox.
+#[test]
+fn where_no_sandbox_can_be_made_nothing_is_run() {
+    each(|stage| {
+        let program = stage.file("sandbox");
+        let came = stage.run(json!({}), program.to_str().unwrap(), &["/tmp/work", "/bin/echo", "it ran"]);
+        let said = came["stderr"].as_str().unwrap();
+        assert!(said.contains("there is no sandbox on this machine: user namespaces are missing"), "{came}");
+        assert_eq!((&came["end"], &came["stdout"]), (&json!({"exited": 1}), &json!("")), "{came}");
+    });
+}
+
+/// A folder that a shell or a service manager left open to the host would lead out of the root.
+#[test]
+fn what_the_host_was_given_open_is_not_handed_on() {
+    each(|stage| {
+        let script = "ls /proc/self/fd/; ls /proc/self/fd/9/ && echo leaked";
+        let direct = stage.command(&json!({}), "/bin/sh", &["-c", script]);
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "exec \"$@\" 9</", "sh"]).arg(direct.get_program()).args(direct.get_args());
+        command.env("SANDBOX", "{}").current_dir("/");
+        if let Some(user) = stage.user {
+            command.uid(user).gid(user);
+        }
+        let output = command.output().unwrap();
+        let came: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        // `ls` itself has the folder open that it lists.
+        assert_eq!(came["stdout"], "0\n1\n2\n3\n", "{came}");
     });
 }
 
@@ -160,6 +214,27 @@ fn its_memory_is_bounded() {
         let came = stage.stray(json!({"memoryBytes": 64 << 20}), "hoards");
         let held = came["end"]["memory"].as_u64().unwrap_or_else(|| panic!("{came}"));
         assert!(held > 64 << 20 && held < 512 << 20, "{came}");
+    });
+}
+
+#[test]
+fn memory_that_is_shared_is_bounded_too() {
+    each(|stage| {
+        let came = stage.stray(json!({"memoryBytes": 64 << 20}), "shares");
+        let held = came["end"]["memory"].as_u64().unwrap_or_else(|| panic!("{came}"));
+        assert!(held > 64 << 20 && held < 512 << 20, "{came}");
+        let came = stage.stray(json!({}), "unowned");
+        assert_eq!(came["stdout"], "refused: no memory without an owner", "{came}");
+    });
+}
+
+#[test]
+fn files_with_holes_are_not_read() {
+    each(|stage| {
+        let program = stage.file("stray");
+        let mut command = stage.command(&json!({}), program.to_str().unwrap(), &["do", "sparse"]);
+        let said = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
+        assert!(said.contains("bytes long together, and 67108864 are allowed"), "{said}");
     });
 }
 
@@ -254,10 +329,38 @@ fn with_a_proxy_it_leaves_through_it_alone() {
         ];
         let came = stage.run(asked.clone(), program.to_str().unwrap(), &arguments);
         assert_eq!(came["attempts"], json!([{"to": target, "allowed": true}]), "{came}");
-        let came = stage.stray(asked, "socket");
-        assert!(came["stdout"].as_str().unwrap().contains("unreachable"), "{came}");
         // The tunnel was made: somebody came.
         listener.accept().unwrap();
+        let came = stage.stray(asked, &format!("socket={target}"));
+        // There is a loopback inside, and nobody but the proxy on it.
+        assert!(came["stdout"].as_str().unwrap().starts_with("refused: Connection refused"), "{came}");
+    });
+}
+
+#[test]
+fn unconfined_its_kubeconfig_leads_to_the_proxy_there_is() {
+    each(|stage| {
+        let kubeconfig = format!("proxy-url: http://{}\n", switchboard_sandbox::PROXY);
+        let asked = json!({"egress": ["login.example.com"], "kubeconfig": kubeconfig, "unconfined": true});
+        let script = "echo \"proxy-url: $HTTPS_PROXY\"; cat \"$0\"";
+        let came = stage.run(asked, "/bin/sh", &["-c", script, switchboard_sandbox::KUBECONFIG]);
+        let said: Vec<&str> = came["stdout"].as_str().unwrap().lines().collect();
+        assert!(said.len() == 2 && said[0] == said[1] && said[0].contains("127.0.0.1:"), "{came}");
+    });
+}
+
+#[test]
+fn unconfined_nobody_waits_for_what_left_its_group() {
+    each(|stage| {
+        let mark = format!("{}", 5_600_000 + stage.user.unwrap_or_default());
+        let script = format!(
+            "echo said; setsid sh -c 'echo $$ > gone; exec sleep {mark}' & while [ ! -s gone ]; do sleep 0.01; done; cat gone"
+        );
+        let came = stage.run(json!({"unconfined": true}), "/bin/sh", &["-c", &script]);
+        let said: Vec<&str> = came["stdout"].as_str().unwrap().lines().collect();
+        assert_eq!((said.len(), said[0]), (2, "said"), "{came}");
+        assert_eq!(running(&mark), 1, "it still holds what the program spoke into");
+        assert!(Command::new("kill").arg(said[1]).status().unwrap().success());
     });
 }
 

@@ -17,7 +17,7 @@ use switchboard_kernel::scene::Scene;
 use switchboard_kernel::view::Reads;
 
 use super::live::Live;
-use super::{carry, present, told, warn};
+use super::{carry, present, told, warn, whole};
 use crate::failure::Failure;
 use crate::reach::Reach;
 use crate::talk::say;
@@ -37,6 +37,9 @@ pub struct Apply {
     /// Ask the server, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Also carry out what was cut short: output without controller-results.yaml, and what panicked controllers wrote
+    #[arg(long)]
+    partial: bool,
     #[command(flatten)]
     reach: Reach,
 }
@@ -62,6 +65,7 @@ impl Apply {
         if !directory.problems.is_empty() {
             return Err(Unfit(directory.problems.iter().map(told).collect()).into());
         }
+        let directory = if self.partial { directory } else { whole::of(directory)? };
         let chosen = self.chosen(directory);
         warn(fights(&chosen));
         let live = Live::connect(&self.reach).await?;
@@ -111,6 +115,10 @@ fn fights(mutations: &[Mutation]) -> Vec<String> {
 fn judge(mutations: &[Mutation], live: &Live) -> Result<Judged, Failure> {
     let (mut plan, mut unfit) = (Plan::nothing(), Vec::new());
     for mutation in mutations {
+        if mutation.is_dry_run() {
+            warn([format!("{mutation} was a dry run and is left out")]);
+            continue;
+        }
         match carry::planned(mutation, &live.discovery) {
             Ok(planned) => drop(plan.push(planned)),
             Err(why) => unfit.push(format!("{mutation}: {why}")),

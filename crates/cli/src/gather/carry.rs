@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use switchboard_gather::discovery::Discovery;
-use switchboard_gather::mutation::{Action, Mutation, Place as Folder};
+use switchboard_gather::mutation::{Action, Mutation, Place as Folder, is_dry_run};
 use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{self, Act, Expect, PatchForm};
+use switchboard_kernel::plan::{self, Act, Expect, PatchForm, Terms};
 use switchboard_kernel::resource::Resource;
 
 /// The kernel's form of a mutation.
@@ -16,23 +16,24 @@ use switchboard_kernel::resource::Resource;
 pub fn planned(mutation: &Mutation, discovery: &Discovery) -> Result<plan::Mutation, String> {
     let body = mutation.body_value().map_err(|error| format!("its body cannot be read: {}", error.message))?;
     let options = mutation.options_value().map_err(|error| format!("its options cannot be read: {}", error.message))?;
-    if options.get("dryRun").is_some() {
+    if is_dry_run(mutation.action, &body, &options) {
         return Err("it was a dry run".into());
     }
-    let expect = if mutation.action == Action::Delete { expected(&body)? } else { Expect::Anything };
     let subresource = match (mutation.action.is_status(), mutation.subresource.as_str()) {
         (true, _) => Some("status".to_string()),
         (false, "") => None,
         (false, other) => Some(other.to_string()),
     };
+    let (act, terms) = act(mutation, body, &options)?;
     Ok(plan::Mutation {
         place: place(mutation.place),
         resource: resource(mutation, discovery)?,
         namespace: mutation.namespace.clone(),
         name: mutation.name.clone(),
         subresource,
-        act: act(mutation, body, &options)?,
-        expect,
+        act,
+        expect: Expect::Anything,
+        terms,
         field_manager: options["fieldManager"].as_str().map(str::to_string),
         user: None,
     })
@@ -68,22 +69,15 @@ fn resource(mutation: &Mutation, discovery: &Discovery) -> Result<Resource, Stri
     })
 }
 
-fn act(mutation: &Mutation, body: Value, options: &Value) -> Result<Act, String> {
-    Ok(match mutation.action {
+fn act(mutation: &Mutation, body: Value, options: &Value) -> Result<(Act, Terms), String> {
+    let act = match mutation.action {
         Action::Create => Act::Create(body),
         Action::Update | Action::UpdateStatus => Act::Update(body),
         Action::Apply | Action::ApplyStatus => Act::Apply { body, force: options["force"] == true },
         Action::Patch | Action::PatchStatus => Act::Patch { form: form(&mutation.patch_type)?, body },
-        Action::Delete => {
-            for field in ["gracePeriodSeconds", "orphanDependents"] {
-                if body.get(field).is_some() || options.get(field).is_some() {
-                    return Err(format!("`{field}` cannot be carried out"));
-                }
-            }
-            let said = body["propagationPolicy"].as_str().or_else(|| options["propagationPolicy"].as_str());
-            Act::Delete { propagation: said.map(str::to_string) }
-        }
-    })
+        Action::Delete => return Terms::read(&body, options),
+    };
+    Ok((act, Terms::default()))
 }
 
 fn form(patch_type: &str) -> Result<PatchForm, String> {
@@ -92,18 +86,6 @@ fn form(patch_type: &str) -> Result<PatchForm, String> {
         "application/merge-patch+json" => Ok(PatchForm::Merge),
         "application/strategic-merge-patch+json" => Ok(PatchForm::Strategic),
         other => Err(format!("`{other}` is no kind of patch")),
-    }
-}
-
-fn expected(options: &Value) -> Result<Expect, String> {
-    let said = &options["preconditions"];
-    match (said["uid"].as_str(), said["resourceVersion"].as_str()) {
-        (None, None) => Ok(Expect::Anything),
-        (Some(uid), Some(revision)) => {
-            let revision = revision.parse().map_err(|_| "its resourceVersion is no number".to_string())?;
-            Ok(Expect::Exactly { uid: uid.to_string(), revision })
-        }
-        _ => Err("preconditions are carried out with uid and resourceVersion together".into()),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use switchboard_cluster::frozen::{Kind, Recorder as Keeper, Wish};
 use switchboard_gather::contract::{ResourceType, Rules};
 use switchboard_gather::discovery::Discovery;
-use switchboard_gather::mutation::Naming;
+use switchboard_gather::mutation::{NameKey, Naming};
 use switchboard_gather::record::{Recorder, Request, mutation_of};
 
 use super::{Compat, declared};
@@ -22,8 +22,29 @@ pub struct Recording {
     /// What the operator declares to write: mutations go to the folders of its clusters, the rest to `Unspecified`
     #[arg(long, value_name = "FILE", requires = "record")]
     output_resources: Option<PathBuf>,
+    /// Under which key metadata files have an object's name: libraries of 2024 read `mame`, and any reads `both`
+    #[arg(long, value_name = "KEY", default_value = "name", requires = "record")]
+    name_key: Key,
     #[command(flatten)]
     compat: Compat,
+}
+
+/// A key of metadata files.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Key {
+    Name,
+    Mame,
+    Both,
+}
+
+impl From<Key> for NameKey {
+    fn from(key: Key) -> Self {
+        match key {
+            Key::Name => NameKey::Name,
+            Key::Mame => NameKey::Mame,
+            Key::Both => NameKey::Both,
+        }
+    }
 }
 
 impl Recording {
@@ -31,7 +52,7 @@ impl Recording {
     pub fn begin(&self) -> Result<Option<Arc<Recorder>>, Failure> {
         let Some(path) = &self.record else { return Ok(None) };
         let outputs = self.output_resources.as_deref().map(declared::outputs).transpose()?;
-        let naming = Naming { rules: self.compat.rules(), ..Naming::default() };
+        let naming = Naming { rules: self.compat.rules(), key: self.name_key.into(), ..Naming::default() };
         Ok(Some(Arc::new(Recorder::begin(path, outputs, naming)?)))
     }
 

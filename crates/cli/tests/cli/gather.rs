@@ -120,7 +120,7 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     let out = folder.path().join("out");
-    let mut command = switchboard(&["serve", "dump", "--record"]);
+    let mut command = switchboard(&["serve", "dump", "--name-key", "both", "--record"]);
     command.arg(&out).current_dir(folder.path());
     let serving = Serving::start(command);
     let maps: Api<ConfigMap> = Api::namespaced(serving.client(CONTEXT).await, "shop");
@@ -130,6 +130,8 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     let apply = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"x": "y"}});
     maps.patch("web", &PatchParams::apply("me").force(), &Patch::Apply(&apply)).await.unwrap();
     maps.delete("other", &DeleteParams::default()).await.unwrap();
+    // Asked and not meant, as by `kubectl delete --dry-run=server`: recorded it would be carried out below.
+    maps.delete("web", &DeleteParams { dry_run: true, ..DeleteParams::default() }).await.unwrap();
     namespaces
         .patch(
             "shop",
@@ -141,7 +143,11 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     let (code, talk) = serving.stop();
     assert_eq!(code, Some(0));
     assert!(talk.contains("recorded 4 mutations"), "{talk}");
-    assert!(out.join("Create/namespaces/shop/core/configmaps").is_dir());
+    let made =
+        fs::read_dir(out.join("Create/namespaces/shop/core/configmaps")).unwrap().map(|file| file.unwrap().path());
+    let metadata =
+        made.filter(|path| path.to_string_lossy().contains("-metadata-")).map(|path| fs::read_to_string(path).unwrap());
+    assert!(metadata.into_iter().all(|text| text.contains("\nname: made\n") && text.contains("\nmame: made\n")));
 
     let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
     let kubeconfig = cluster.kubeconfig.to_string_lossy().into_owned();

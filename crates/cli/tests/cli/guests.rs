@@ -99,6 +99,8 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         ("forks", "failed: no more after "),
         ("fills", "MiB of disk full: nothing of it is written"),
         ("hoards", "MiB of memory and was killed: nothing of it is written"),
+        ("shares", "MiB of memory and was killed: nothing of it is written"),
+        ("sparse", "left an odd output: the files of the output say they are "),
         ("never", "did not end in its time and was killed: nothing of it is written"),
         ("panics", "controller stray-Speaker panicked, and what it wrote before is left out: boom"),
         ("killed", "was killed by signal 9 half-way: nothing of it is written"),

@@ -73,7 +73,7 @@ pub(crate) async fn record(call: Call, sent: Bytes, recorder: &Recorder) -> Resu
     };
     let answer = if call.info.verb == "delete" { without_uid(answer) } else { answer };
     let token = call.info.subresource == "token";
-    if call.query.get("dryRun").is_none() && !token {
+    if !is_dry_run(&call, &sent) && !token {
         for wish in wishes(&call, &sent).await? {
             recorder(&wish).map_err(|message| Status::internal(format!("could not record the write: {message}")))?;
         }
@@ -109,11 +109,25 @@ fn pretending(call: &Call) -> Call {
     Call { query: call.query.clone().with("dryRun", "All"), ..call.clone() }
 }
 
+/// Whether the client itself only asks what would come of it: in the query, or in the body of a deletion, where kubectl
+/// puts it.
+fn is_dry_run(call: &Call, sent: &Bytes) -> bool {
+    let in_body = || match json::read(sent).map(|document| document.value["dryRun"].clone()) {
+        Ok(Value::Array(stages)) => !stages.is_empty(),
+        Ok(other) => !other.is_null(),
+        Err(_) => false,
+    };
+    call.query.get("dryRun").is_some() || is_deletion(call) && in_body()
+}
+
+fn is_deletion(call: &Call) -> bool {
+    matches!(call.info.verb, "delete" | "deletecollection")
+}
+
 /// A deletion has its options in the body, and then those of the query do not count.
 fn pretending_body(call: &Call, sent: &Bytes) -> Bytes {
-    let deletes = matches!(call.info.verb, "delete" | "deletecollection");
     match json::read(sent) {
-        Ok(document) if deletes && document.value.is_object() => {
+        Ok(document) if is_deletion(call) && document.value.is_object() => {
             let mut options = document.value;
             options["dryRun"] = json!(["All"]);
             json::to_vec(&options).into()

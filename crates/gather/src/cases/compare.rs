@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::contract::{ControllerResult, ControllerResults};
 use crate::dump::Problem;
-use crate::mutation::{Action, Directory, Mutation, NO_MUTATION, Place};
+use crate::mutation::{Action, Directory, NO_MUTATION, Place};
 
 use super::mask::Mask;
 use canonical::Canonical;
@@ -76,12 +76,8 @@ fn matters(problem: &Problem, strictness: Strictness) -> bool {
 }
 
 fn canonical_set(directory: &Directory, place: Place, how: Comparison<'_>) -> BTreeSet<Canonical> {
-    let here = directory.mutations.iter().filter(|mutation| mutation.place == place && !is_event(mutation));
+    let here = directory.mutations.iter().filter(|mutation| mutation.place == place && !mutation.is_event());
     here.map(|mutation| Canonical::of(mutation, how)).collect()
-}
-
-fn is_event(mutation: &Mutation) -> bool {
-    mutation.resource == "events" && matches!(mutation.group.as_str(), "" | "events.k8s.io")
 }
 
 fn mutations(expected: &BTreeSet<Canonical>, actual: &BTreeSet<Canonical>) -> Vec<Difference> {

@@ -73,8 +73,7 @@ impl OutputList {
     /// By our rules an object that has both a name and a `generateName` in its body is matched by its name, and a declared
     /// `generateName` allows changing what was made with it. The original matches neither.
     pub fn allows(&self, mutation: &Mutation, rules: Rules) -> bool {
-        let is_event = mutation.resource == "events" && matches!(&*mutation.group, "" | "events.k8s.io");
-        if is_event && self.eventing_namespaces.contains(&mutation.namespace) {
+        if mutation.is_event() && self.eventing_namespaces.contains(&mutation.namespace) {
             return true;
         }
         let any = |declared: &str| rules == Rules::Native && declared == EVERY;

@@ -86,6 +86,16 @@ impl ControllerResults {
     }
 }
 
+/// Whether a write is a part of what was meant: its controller panicked, or any did and the write does not say whose it is.
+/// Events never say, change nothing, and are true of themselves.
+pub fn is_left_of_panic(results: &[ControllerResult], controller: &str, is_event: bool) -> bool {
+    let mut panicked = results.iter().filter(|result| result.status == ControllerStatus::Panicked);
+    match controller {
+        "" => !is_event && panicked.next().is_some(),
+        _ => panicked.any(|result| result.controller_name == controller),
+    }
+}
+
 impl From<String> for ControllerStatus {
     fn from(word: String) -> Self {
         match word.as_str() {

@@ -113,7 +113,8 @@ fn part(path: &str) -> Option<(&'static str, String)> {
     let roles = [("metadata", "-metadata-"), ("body", "-body-"), ("options", "-options-")];
     let found = roles.into_iter().filter_map(|(role, marker)| Some((stem.find(marker)?, role, marker)));
     let (at, role, marker) = found.min()?;
-    Some((role, format!("{folder}/{}-{}", &stem[..at], &stem[at + marker.len()..])))
+    // By something that no path has: `a-2` and `x` are not `a` and `2-x`.
+    Some((role, format!("{folder}/{}\0{}", &stem[..at], &stem[at + marker.len()..])))
 }
 
 type Wrong = (String, String);

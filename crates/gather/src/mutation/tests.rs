@@ -264,6 +264,27 @@ fn any_mutation() -> impl Strategy<Value = Mutation> {
     )
 }
 
+/// The second of one name gets a number, which another name may begin with.
+#[test]
+fn a_number_is_no_part_of_a_name() {
+    let patch = |name: &str, manager: &str| {
+        let named = ("shop", name);
+        let made = Mutation::patch(
+            Place::Management,
+            Action::Patch,
+            &configmaps(),
+            named,
+            "application/merge-patch+json",
+            b"{}",
+        );
+        made.unwrap().with_options(&json!({"fieldManager": manager}))
+    };
+    let plan = vec![patch("x", "a"), patch("x", "b"), patch("2-x", "a")];
+    let (files, order) = laid_out(&plan, Naming::default());
+    let read = read_files(&files, Some(&order));
+    assert_eq!((read.problems, read.mutations), (vec![], plan));
+}
+
 proptest! {
     #[test]
     fn write_then_read_of_any_plan_is_the_identity(plan in prop::collection::vec(any_mutation(), 0..12)) {

@@ -28,7 +28,7 @@ fn made(datas: &[Value]) -> Made {
 
 #[test]
 fn an_equal_object_is_not_made_again() {
-    assert_eq!(made(&[json!({"key": "a"})]).judge(&wanted(json!({"key": "a"}))), Verdict::There);
+    assert_eq!(made(&[json!({"key": "a"})]).judge(&wanted(json!({"key": "a"})), &[]), Verdict::There);
 }
 
 #[test]
@@ -45,15 +45,36 @@ fn of_a_long_prefix_the_name_keeps_what_fits() {
 #[test]
 fn of_objects_that_differ_in_values_alone_only_a_few_are_made() {
     let alike = [json!({"key": "a"}), json!({"key": "b"}), json!({"key": "c"})];
-    assert_eq!(made(&alike[..2]).judge(&wanted(json!({"key": "z"}))), Verdict::Make);
-    let Verdict::TooMany(why) = made(&alike).judge(&wanted(json!({"key": "z"}))) else { panic!("one more was made") };
+    assert_eq!(made(&alike[..2]).judge(&wanted(json!({"key": "z"})), &[]), Verdict::Make);
+    let Verdict::TooMany(why) = made(&alike).judge(&wanted(json!({"key": "z"})), &[]) else {
+        panic!("one more was made")
+    };
     assert!(why.contains("key-* of configmaps again and again: 3 are there"), "{why}");
 }
 
 #[test]
 fn objects_of_another_shape_or_name_do_not_count() {
     let other = [json!({"cert": "a"}), json!({"cert": "b"}), json!({"cert": "c"})];
-    assert_eq!(made(&other).judge(&wanted(json!({"key": "z"}))), Verdict::Make);
+    assert_eq!(made(&other).judge(&wanted(json!({"key": "z"})), &[]), Verdict::Make);
     let named = Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "web", "namespace": "shop"}}));
-    assert_eq!(made(&other).judge(&named), Verdict::Make);
+    assert_eq!(made(&other).judge(&named, &[]), Verdict::Make);
+}
+
+#[test]
+fn what_one_run_makes_counts_as_well() {
+    let planned: Vec<Mutation> = ["a", "b", "c"].into_iter().map(|key| wanted(json!({"key": key}))).collect();
+    assert_eq!(made(&[]).judge(&wanted(json!({"key": "z"})), &planned[..2]), Verdict::Make);
+    assert_eq!(made(&[]).judge(&wanted(json!({"key": "a"})), &planned[..2]), Verdict::There);
+    assert!(matches!(made(&[]).judge(&wanted(json!({"key": "z"})), &planned), Verdict::TooMany(_)));
+    let both = made(&[json!({"key": "x"}), json!({"key": "y"})]);
+    assert!(matches!(both.judge(&wanted(json!({"key": "z"})), &planned[..1]), Verdict::TooMany(_)));
+    let elsewhere: Vec<Mutation> = planned.into_iter().map(|one| one.at(Place::Management)).collect();
+    assert_eq!(made(&[]).judge(&wanted(json!({"key": "z"})), &elsewhere), Verdict::Make);
+}
+
+#[test]
+fn objects_of_another_version_count() {
+    let mut made = made(&[json!({"key": "a"}), json!({"key": "b"}), json!({"key": "c"})]);
+    made.0.iter_mut().for_each(|(_, resource, _)| resource.version = "v2".into());
+    assert!(matches!(made.judge(&wanted(json!({"key": "z"})), &[]), Verdict::TooMany(_)));
 }

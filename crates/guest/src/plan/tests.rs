@@ -15,6 +15,7 @@ configurationResources:
   generatedNameResources:
   - {group: "", version: v1, resource: configmaps, namespace: shop, name: made-}
 managementResources:
+  eventingNamespaces: [shop]
   exactResources:
   - {group: "", version: v1, resource: configmaps, namespace: shop, name: web}
   - {group: "", version: v1, resource: namespaces, name: shop}
@@ -66,7 +67,12 @@ fn every_action_becomes_what_it_means() {
         wanted("Configuration", "ApplyStatus", "web", body("a")),
         wanted("Configuration", "Patch", "web", json_patch.clone()),
         wanted("Configuration", "PatchStatus", "web", json_patch.clone()),
-        wanted("Configuration", "Delete", "web", json!({"propagationPolicy": "Foreground"})),
+        wanted(
+            "Configuration",
+            "Delete",
+            "web",
+            json!({"propagationPolicy": "Foreground", "gracePeriodSeconds": 0, "preconditions": {"uid": "u"}}),
+        ),
     ];
     mutations[3].options = json!({"fieldManager": "speaker", "force": true});
     mutations[5].patch_type = "application/json-patch+json".into();
@@ -91,7 +97,45 @@ fn every_action_becomes_what_it_means() {
     assert_eq!(plan.mutations[5].act, Act::Patch { form: PatchForm::Json, body: json_patch.clone() });
     assert_eq!(plan.mutations[6].act, Act::Patch { form: PatchForm::Merge, body: json_patch });
     assert_eq!(plan.mutations[7].act, Act::Delete { propagation: Some("Foreground".into()) });
+    let terms = Terms { uid: Some("u".into()), resource_version: None, grace_seconds: Some(0) };
+    assert_eq!(plan.mutations[7].terms, terms);
     assert_eq!(plan.standing, Standing::Ready);
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let mut update = wanted("Configuration", "Update", "web", body("a"));
+    update.options = json!({"dryRun": ["All"]});
+    let delete = wanted("Configuration", "Delete", "web", json!({"kind": "DeleteOptions", "dryRun": ["All"]}));
+    let plan = planned("Succeeded", vec![update, delete]);
+    assert_eq!((shown(&plan), plan.standing), (Vec::<String>::new(), Standing::Ready));
+}
+
+/// Whose half it is nobody says.
+#[test]
+fn of_what_no_controller_wrote_only_events_outlive_a_panic() {
+    let mut nobodys = wanted("Configuration", "Apply", "web", body("a"));
+    nobodys.controller.clear();
+    let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "shop"}});
+    let mut event = wanted("Management", "Create", "web.1", event);
+    event.controller.clear();
+    event.of.resource = "events".into();
+    let both = vec![nobodys, event];
+    let (create, apply) = ("management create events/shop/web.1", "configuration apply configmaps/shop/web");
+    assert_eq!(shown(&planned("Panicked", both.clone())), [create]);
+    assert_eq!(shown(&planned("Succeeded", both)), [apply, create]);
+}
+
+#[test]
+fn one_run_makes_no_more_of_a_generated_name_than_many() {
+    let make = |key: u32| {
+        let body =
+            json!({"metadata": {"generateName": "made-", "namespace": "shop"}, "data": {"key": key.to_string()}});
+        wanted("Configuration", "Create", "", body)
+    };
+    let plan = planned("Succeeded", (0..10).map(make).collect());
+    assert_eq!(plan.mutations.len(), crate::generated::MAX_ALIKE);
+    assert!(matches!(plan.standing, Standing::Failing(_)), "{:?}", plan.standing);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::WriteRequest;
-use crate::plan::{Act, Expect, PatchForm};
+use crate::plan::{Act, Expect, Mutation, PatchForm};
 
 /// Method, path with query, content type and body of a write.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,10 @@ pub struct Prepared {
 pub fn prepare(request: &WriteRequest) -> Prepared {
     let mutation = &request.write.mutation;
     let mut uri = match &mutation.act {
-        Act::Create(_) => request.write.object.table.resource.path(&request.write.object.namespace),
+        // What is made below an object, such as an eviction, is asked of that object.
+        Act::Create(_) if mutation.subresource.is_none() => {
+            request.write.object.table.resource.path(&request.write.object.namespace)
+        }
         _ => request.write.object.path(),
     };
     if let Some(subresource) = &mutation.subresource {
@@ -49,7 +52,7 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
         Act::Delete { propagation } => (
             http::Method::DELETE,
             "application/json",
-            delete_options(propagation.as_deref(), &mutation.expect, request.dry_run),
+            delete_options(propagation.as_deref(), mutation, request.dry_run),
         ),
     };
     if !query.is_empty() {
@@ -89,7 +92,7 @@ fn patch(form: PatchForm, body: &Value, expect: &Expect) -> (http::Method, &'sta
     (http::Method::PATCH, content_type, body)
 }
 
-fn delete_options(propagation: Option<&str>, expect: &Expect, dry_run: bool) -> Value {
+fn delete_options(propagation: Option<&str>, mutation: &Mutation, dry_run: bool) -> Value {
     let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
     if dry_run {
         options["dryRun"] = json!(["All"]);
@@ -97,9 +100,7 @@ fn delete_options(propagation: Option<&str>, expect: &Expect, dry_run: bool) -> 
     if let Some(propagation) = propagation {
         options["propagationPolicy"] = propagation.into();
     }
-    if let Expect::Exactly { uid, revision } = expect {
-        options["preconditions"] = json!({"uid": uid, "resourceVersion": revision.to_string()});
-    }
+    mutation.terms.write(&mut options, &mutation.expect);
     options
 }
 

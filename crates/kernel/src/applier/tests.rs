@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::place::ClusterName;
-use crate::plan::{Mutation, PatchForm};
+use crate::plan::{Mutation, PatchForm, Terms};
 use crate::resource::{Resource, TableKey};
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
@@ -207,11 +207,28 @@ fn what_must_hold_travels_with_the_request() {
     assert_eq!(delete.uri, "/api/v1/namespaces/shop/configmaps/a");
     assert_eq!(delete.body["dryRun"], json!(["All"]));
     assert_eq!(delete.body["preconditions"], json!({"uid": "u", "resourceVersion": "10"}));
+    let mut own = Mutation::delete(&CONFIG_MAPS, "shop", "a").regardless();
+    own.terms = Terms { uid: Some("mine".into()), grace_seconds: Some(0), ..Terms::default() };
+    let delete = prepare(&request(own));
+    assert_eq!(delete.body["preconditions"], json!({"uid": "mine"}));
+    assert_eq!(delete.body["gracePeriodSeconds"], 0);
     let steps = json!([{"op": "remove", "path": "/data"}]);
     let patch = prepare(&request(expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Json, steps))));
     assert_eq!(patch.uri, "/api/v1/namespaces/shop/configmaps/a?fieldManager=me%20too&dryRun=All");
     assert_eq!(patch.body.as_array().unwrap().len(), 2);
     assert_eq!(patch.body[0], json!({"op": "add", "path": "/metadata/resourceVersion", "value": "10"}));
+}
+
+#[test]
+fn what_is_made_below_an_object_is_asked_of_that_object() {
+    const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
+    let body = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a", "namespace": "shop"}});
+    let eviction = Mutation { subresource: Some("eviction".into()), ..Mutation::create(&PODS, body) };
+    let request = WriteRequest { write: write(eviction), user: None, manager: "me".into(), dry_run: false };
+    let prepared = prepare(&request);
+    assert_eq!(prepared.method, http::Method::POST);
+    assert_eq!(prepared.uri, "/api/v1/namespaces/shop/pods/a/eviction?fieldManager=me");
+    assert_eq!(prepared.body["kind"], "Eviction");
 }
 
 /// A cluster that lets nobody write.

@@ -44,6 +44,7 @@ pub(super) fn of(wanted: &Wanted, operator: &str, declaration: &Declaration, vie
             if let Some(expected) = expected(wanted, view) {
                 body["preconditions"] = expected;
             }
+            wanted.terms.write(&mut body, &Expect::Anything);
             Mutation::delete(place, &of, named, &body)
         }
     };

@@ -8,10 +8,15 @@ use serde::{Deserialize, Serialize};
 /// The most letters a namespace's name may have.
 pub const MAX_NAMESPACE: usize = 63;
 
+/// What stands before the name of a namespace that an operator's world does not have, where an object refers to it. No
+/// namespace has a dot in its name.
+pub const FOREIGN: &str = "foreign.";
+
 /// Which real namespace each namespace of an operator's world is, on one cluster.
 ///
 /// # Guarantees
 /// - What is mapped there comes back as it was. // test: guarantees_a_namespace_comes_back_as_it_was
+/// - What refers to any real namespace still does once it was shown. // test: guarantees_a_reference_comes_back_as_it_was
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Namespaces {
@@ -77,6 +82,20 @@ impl Namespaces {
             return Some(Cow::Borrowed(name));
         }
         self.unprefixed(real).map(Cow::Owned)
+    }
+
+    /// How an operator is shown a reference to a real namespace. One that its world does not have is marked: under its bare
+    /// name it would be taken for one of its own, and come back as that.
+    pub fn shown(&self, real: &str) -> String {
+        match self.imagined(real) {
+            Some(name) if !name.starts_with(FOREIGN) => name.into_owned(),
+            _ => format!("{FOREIGN}{real}"),
+        }
+    }
+
+    /// The real namespace that a reference of an operator means.
+    pub fn meant(&self, name: &str) -> String {
+        name.strip_prefix(FOREIGN).map_or_else(|| self.real(name).into_owned(), str::to_string)
     }
 
     /// The namespace without a name of its own choice that becomes a real one.
@@ -165,6 +184,16 @@ mod tests {
             if let Some(back) = mapping.imagined(&name) {
                 prop_assert_eq!(mapping.real(&back), name.as_str());
             }
+        }
+
+        #[test]
+        fn guarantees_a_reference_comes_back_as_it_was(
+            prefix in "[ab-]{0,3}",
+            pairs in proptest::collection::btree_map("[ab]{1,3}", "[ab-]{1,4}", 0..4),
+            name in "([ab-]{1,3})?(foreign\\.){0,2}[ab-]{1,5}",
+        ) {
+            let Ok(mapping) = Namespaces::new(&prefix, pairs) else { return Ok(()) };
+            prop_assert_eq!(mapping.meant(&mapping.shown(&name)), name);
         }
     }
 }

@@ -109,8 +109,8 @@ const POD_TERMS: &[&str] = &[
     "affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/*/podAffinityTerm",
 ];
 
-/// From one world's namespace to the other's; `None` leaves it as it is.
-pub type Change<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// From one world's namespace to the other's.
+pub type Change<'a> = &'a dyn Fn(&str) -> String;
 
 /// Changes every namespace that an object of a kind names, its own included.
 pub fn change_object(resource: &Resource, object: &mut Value, change: Change<'_>) {
@@ -202,8 +202,12 @@ fn visit(value: &mut Value, path: &[&str], form: Form, change: Change<'_>) {
 
 fn apply(value: &mut Value, form: Form, change: Change<'_>) {
     match (form, value) {
-        (Form::Namespace, Value::String(name)) if !name.is_empty() => put(name, change(name)),
-        (Form::User, Value::String(user)) => put(user, account(user, change)),
+        (Form::Namespace, Value::String(name)) if !name.is_empty() => *name = change(name),
+        (Form::User, Value::String(user)) => {
+            if let Some(account) = account(user, change) {
+                *user = account;
+            }
+        }
         (Form::Selector, Value::Object(selector)) => {
             selector.get_mut("matchLabels").into_iter().for_each(|wanted| labels(wanted, change));
             expressions(selector.get_mut("matchExpressions"), change);
@@ -220,18 +224,12 @@ fn apply(value: &mut Value, form: Form, change: Change<'_>) {
     }
 }
 
-fn put(text: &mut String, new: Option<String>) {
-    if let Some(new) = new {
-        *text = new;
-    }
-}
-
 fn account(user: &str, change: Change<'_>) -> Option<String> {
     if let Some(namespace) = user.strip_prefix(ACCOUNTS) {
-        return change(namespace).map(|namespace| format!("{ACCOUNTS}{namespace}"));
+        return Some(format!("{ACCOUNTS}{}", change(namespace)));
     }
     let (namespace, name) = user.strip_prefix(ACCOUNT)?.split_once(':')?;
-    change(namespace).map(|namespace| format!("{ACCOUNT}{namespace}:{name}"))
+    Some(format!("{ACCOUNT}{}:{name}", change(namespace)))
 }
 
 fn labels(wanted: &mut Value, change: Change<'_>) {

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,14 +38,20 @@ pub(super) async fn answer(request: Request<Incoming>, rules: Arc<Rules>, log: L
     let Some((host, port)) = target(request.uri(), connect) else {
         return Ok(said(StatusCode::BAD_REQUEST, "this is a proxy: name a host\n".to_string()));
     };
-    let allowed = rules.allow(&host, port);
-    log.add(Attempt { to: format!("{host}:{port}"), allowed });
-    if !allowed {
+    let noted = |allowed| log.add(Attempt { to: format!("{host}:{port}"), allowed });
+    if !rules.allow(&host, port) {
+        noted(false);
         let text = format!("{host}:{port} is not among the operator's `egress`\n");
         return Ok(said(StatusCode::FORBIDDEN, text));
     }
-    let stream = match tokio::time::timeout(CONNECT_TIMEOUT, reach(&host, port, &rules)).await {
+    let reached = tokio::time::timeout(CONNECT_TIMEOUT, reach(&host, port, &rules)).await;
+    let inward = matches!(&reached, Ok(Err(Unreached::Inward)));
+    noted(!inward);
+    let stream = match reached {
         Ok(Ok(stream)) => stream,
+        Ok(Err(error @ Unreached::Inward)) => {
+            return Ok(said(StatusCode::FORBIDDEN, format!("could not connect to {host}:{port}: {error}\n")));
+        }
         Ok(Err(error)) => {
             return Ok(said(StatusCode::BAD_GATEWAY, format!("could not connect to {host}:{port}: {error}\n")));
         }
@@ -63,20 +70,38 @@ fn target(uri: &Uri, connect: bool) -> Option<(String, u16)> {
     Some((authority.host().to_string(), port))
 }
 
-async fn reach(host: &str, port: u16, rules: &Rules) -> io::Result<TcpStream> {
+/// Why an allowed host was not reached.
+#[derive(Debug, thiserror::Error)]
+enum Unreached {
+    #[error(
+        "its name leads to an address of this machine or to the cloud's metadata: who wants that names the address"
+    )]
+    Inward,
+    #[error("it has no address")]
+    Nowhere,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+async fn reach(host: &str, port: u16, rules: &Rules) -> Result<TcpStream, Unreached> {
     let name = host.trim_start_matches('[').trim_end_matches(']');
-    let mut refused = io::Error::new(io::ErrorKind::NotFound, "it has no address");
+    let mut refused = Unreached::Nowhere;
     for address in tokio::net::lookup_host((name, port)).await? {
-        if !rules.may_lead_to(host, address) {
-            refused = io::Error::new(io::ErrorKind::PermissionDenied, "its name leads to an address of this machine");
+        if !rules.may_lead_to(host, port, address.ip(), &is_own) {
+            refused = Unreached::Inward;
             continue;
         }
         match TcpStream::connect(address).await {
             Ok(stream) => return Ok(stream),
-            Err(error) => refused = error,
+            Err(error) => refused = error.into(),
         }
     }
     Err(refused)
+}
+
+/// Whether an address is one of this machine's: nobody else can listen there.
+fn is_own(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Bytes go both ways and are not looked at.

@@ -1,6 +1,14 @@
 //! Where a program may connect to.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where clouds answer their machines who they are, beside the link-local address that most have for it.
+const METADATA: [IpAddr; 4] = [
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254)), // AWS
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254)), // Google
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),                     // Azure
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),                   // Alibaba
+];
 
 /// The port of a rule that names none.
 const HTTPS: u16 = 443;
@@ -18,6 +26,8 @@ pub struct Rules(Vec<Rule>);
 struct Rule {
     host: Host,
     port: u16,
+    /// Its name may lead to this machine itself.
+    inward: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,28 +54,35 @@ impl Rules {
         self
     }
 
+    /// Names of these rules may lead to this machine itself: whoever set it up wrote them.
+    #[must_use]
+    pub fn leading_anywhere(mut self) -> Self {
+        self.0.iter_mut().for_each(|rule| rule.inward = true);
+        self
+    }
+
     /// Whether a program may ask for this host and port.
     pub fn allow(&self, host: &str, port: u16) -> bool {
         let host = plain(host);
         self.0.iter().any(|rule| rule.port == port && rule.host.is(&host))
     }
 
-    /// Whether an allowed name may lead to this address. Names are looked up anew each time, and must not become a way to
-    /// the host's own services or the cloud's metadata; who wants those names their address.
-    pub fn may_lead_to(&self, host: &str, address: SocketAddr) -> bool {
+    /// Whether an allowed name and port may lead to this address, which may be this machine's `own`. Names are looked up
+    /// anew each time, and must not become a way to the host's own services or the cloud's metadata; who wants those names
+    /// their address.
+    pub fn may_lead_to(&self, host: &str, port: u16, address: IpAddr, own: &dyn Fn(IpAddr) -> bool) -> bool {
         let named = plain(host);
         let by_address = named.parse::<IpAddr>().is_ok() || named == "localhost";
-        by_address || !is_inward(address.ip())
+        let anywhere = || self.0.iter().any(|rule| rule.inward && rule.port == port && rule.host.is(&named));
+        let address = address.to_canonical();
+        by_address || anywhere() || !(is_inward(address) || METADATA.contains(&address) || own(address))
     }
 }
 
 fn is_inward(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_link_local() || v4.is_unspecified(),
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
-            Some(v4) => is_inward(v4.into()),
-            None => v6.is_loopback() || v6.is_unicast_link_local() || v6.is_unspecified(),
-        },
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unicast_link_local() || v6.is_unspecified(),
     }
 }
 
@@ -109,5 +126,5 @@ fn read(text: &str) -> Result<Rule, RuleError> {
         (_, None) if is_name(&name) => Host::Name(name),
         _ => return Err(wrong()),
     };
-    if port == 0 { Err(wrong()) } else { Ok(Rule { host, port }) }
+    if port == 0 { Err(wrong()) } else { Ok(Rule { host, port, inward: false }) }
 }

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 
 use super::*;
 
@@ -47,11 +47,27 @@ fn a_rule_that_is_none_is_refused() {
 #[test]
 fn a_name_leads_to_no_address_of_this_machine_and_an_address_to_itself() {
     let rules = rules(&["metadata.example.com", "127.0.0.1:80"]);
-    for inward in ["127.0.0.1:443", "169.254.169.254:443", "[::1]:443", "[::ffff:127.0.0.1]:443", "0.0.0.0:443"] {
-        assert!(!rules.may_lead_to("metadata.example.com", inward.parse().unwrap()), "{inward}");
+    let own = |address: IpAddr| address == "192.0.2.7".parse::<IpAddr>().unwrap();
+    let inward = ["127.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "0.0.0.0", "fd00:ec2::254", "192.0.2.7"];
+    for inward in inward.into_iter().chain(["::ffff:192.0.2.7", "168.63.129.16"]) {
+        assert!(!rules.may_lead_to("metadata.example.com", 443, inward.parse().unwrap(), &own), "{inward}");
     }
-    assert!(rules.may_lead_to("metadata.example.com", "192.0.2.1:443".parse().unwrap()));
-    assert!(rules.may_lead_to("127.0.0.1", "127.0.0.1:80".parse().unwrap()));
+    assert!(rules.may_lead_to("metadata.example.com", 443, "192.0.2.1".parse().unwrap(), &own));
+    assert!(rules.may_lead_to("127.0.0.1", 80, "127.0.0.1".parse().unwrap(), &own));
+    // The API server, which whoever set this machine up named by a name of it.
+    let server = (*rules).clone().and(Rules::read(["api.example.com:6443"]).unwrap().leading_anywhere());
+    assert!(server.may_lead_to("API.example.com.", 6443, "192.0.2.7".parse().unwrap(), &own));
+    assert!(!server.may_lead_to("api.example.com", 443, "192.0.2.7".parse().unwrap(), &own));
+    assert!(!server.may_lead_to("metadata.example.com", 443, "192.0.2.7".parse().unwrap(), &own));
+}
+
+#[test]
+fn a_name_of_this_machine_is_refused_and_not_remembered_as_allowed() {
+    // To a resolver a short form of the loopback address, to the rules a name like any other.
+    let proxy = started(&["127.1"]);
+    let answer = through(&proxy, "CONNECT 127.1:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    assert_eq!(proxy.stop(), [Attempt { to: "127.1:443".to_string(), allowed: false }]);
 }
 
 /// A server that answers one connection with what it was sent, up to the empty line.

@@ -33,6 +33,9 @@ const REFUSED: &[i64] = &[
     libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
+    // Memory that belongs to no process is in nobody's account.
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
     libc::SYS_mount,
     libc::SYS_mount_setattr,
     libc::SYS_move_mount,
@@ -48,6 +51,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_request_key,
     libc::SYS_setns,
     libc::SYS_settimeofday,
+    libc::SYS_shmget,
     libc::SYS_swapoff,
     libc::SYS_swapon,
     libc::SYS_umount2,

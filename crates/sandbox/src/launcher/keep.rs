@@ -54,22 +54,26 @@ fn end(status: WaitStatus) -> End {
     status.exit_status().map_or_else(signal, End::Exited)
 }
 
-/// Memory of all processes here that only they hold, and their files, which are in memory as well. Pages of programs and
-/// libraries are the system's, which can take them back.
+/// Memory that the processes here hold, alone or shared, and their files, which are in memory as well. Pages of programs
+/// and libraries are the system's, which can take them back.
 fn held_bytes() -> u64 {
-    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = entries.filter(|entry| entry.file_name().to_str().is_some_and(|n| n.parse::<u32>().is_ok()));
-    let pages: u64 = processes
+    let held: u64 = processes
         .filter(|entry| entry.file_name() != "1")
-        .filter_map(|entry| std::fs::read_to_string(entry.path().join("statm")).ok())
-        .filter_map(|line| {
-            let mut fields = line.split(' ').skip(1).map(|field| field.parse::<u64>().ok());
-            let (resident, shared) = (fields.next()??, fields.next()??);
-            Some(resident.saturating_sub(shared))
-        })
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("status")).ok())
+        .map(|status| resident_bytes(&status))
         .sum();
-    pages * page + disk().map_or(0, |(used, _)| used)
+    held + disk().map_or(0, |(used, _)| used)
+}
+
+/// What is neither a file's nor a program's, in the words of `/proc/PID/status`. Shared memory counts for each that maps it.
+fn resident_bytes(status: &str) -> u64 {
+    let kib = |name: &str| -> u64 {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+    };
+    (kib("RssAnon") + kib("RssShmem")) << 10
 }
 
 /// What its files take, and whether there is room for another.
@@ -91,4 +95,17 @@ fn usage(began: Instant) -> Usage {
         usage.peak_memory_bytes = u64::try_from(children.max_rss()).unwrap_or_default() << 10;
     }
     usage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_held_and_files_are_not() {
+        let status =
+            "Name:\tx\nVmRSS:\t    1000 kB\nRssAnon:\t     100 kB\nRssFile:\t     600 kB\nRssShmem:\t     300 kB\n";
+        assert_eq!(resident_bytes(status), 400 << 10);
+        assert_eq!(resident_bytes("Name:\tkernel thread\n"), 0);
+    }
 }

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open, statvfs};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change,
@@ -15,7 +15,7 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, pivot_root};
 
-use super::{offered, tried};
+use super::{mounts, offered, tried};
 use crate::job::{INPUT, KUBECONFIG, OUTPUT, SCRATCH};
 use crate::wire::{Spec, Told};
 
@@ -179,13 +179,23 @@ impl Source {
         tried(&self.act(), bound)
     }
 
-    /// Read-only; and what its mount was denied stays denied, or the kernel refuses the change.
+    /// Read-only, with what is mounted below it; and what a mount was denied stays denied, or the kernel refuses the change.
     fn protect(&self, root: &Path) -> Result<(), Told> {
+        let target = inside(root, &self.at);
         let was = tried(&self.act(), fstatvfs(&self.file))?.f_flag;
-        let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
-        if was.contains(StatVfsMountFlags::NOEXEC) {
-            flags |= MountFlags::NOEXEC;
+        tried(&self.act(), read_only(&target, was))?;
+        for mounted in tried(&self.act(), mounts::below(&target))? {
+            let was = tried(&self.act(), statvfs(&mounted))?.f_flag;
+            tried(&self.act(), read_only(&mounted, was))?;
         }
-        tried(&self.act(), mount_remount(inside(root, &self.at), flags, c""))
+        Ok(())
     }
+}
+
+fn read_only(at: &Path, was: StatVfsMountFlags) -> Result<(), Errno> {
+    let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+    if was.contains(StatVfsMountFlags::NOEXEC) {
+        flags |= MountFlags::NOEXEC;
+    }
+    mount_remount(at, flags, c"")
 }

@@ -46,9 +46,32 @@ fn deletions_keep_what_must_hold() {
         |options: Value| carried(&Mutation::delete(Folder::Configuration, &deployments(), ("shop", "web"), &options));
     let made = delete(json!({"kind": "DeleteOptions", "propagationPolicy": "Foreground", "preconditions": {"uid": "u", "resourceVersion": "7"}})).unwrap();
     assert_eq!(made.act, Act::Delete { propagation: Some("Foreground".into()) });
-    assert_eq!(made.expect, Expect::Exactly { uid: "u".into(), revision: 7 });
-    assert!(delete(json!({"kind": "DeleteOptions", "preconditions": {"uid": "u"}})).is_err());
-    assert!(delete(json!({"kind": "DeleteOptions", "gracePeriodSeconds": 0})).is_err());
+    let terms = |uid: Option<&str>, version: Option<&str>, grace_seconds| Terms {
+        uid: uid.map(str::to_string),
+        resource_version: version.map(str::to_string),
+        grace_seconds,
+    };
+    assert_eq!((made.terms, made.expect), (terms(Some("u"), Some("7"), None), Expect::Anything));
+    // Each by itself as well: our own writer names no uid where the object it read has none.
+    for (options, expected) in [
+        (json!({"preconditions": {"uid": "u"}}), terms(Some("u"), None, None)),
+        (json!({"preconditions": {"resourceVersion": "7"}}), terms(None, Some("7"), None)),
+        (json!({"gracePeriodSeconds": 0}), terms(None, None, Some(0))),
+    ] {
+        assert_eq!(delete(options.clone()).unwrap().terms, expected, "{options}");
+    }
+}
+
+#[test]
+fn dry_runs_are_not_carried_out() {
+    let options = json!({"kind": "DeleteOptions", "dryRun": ["All"]});
+    let delete = Mutation::delete(Folder::Configuration, &deployments(), ("shop", "web"), &options);
+    let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}});
+    let update = Mutation::object(Folder::Management, Action::Update, &deployments(), &body);
+    for mutation in [delete, update.with_options(&json!({"dryRun": ["All"]}))] {
+        assert!(mutation.is_dry_run(), "{mutation}");
+        assert_eq!(carried(&mutation).unwrap_err(), "it was a dry run");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub fn run(case: &Case, output: &Path, how: How) -> io::Result<(Finished, Option
     fs::write(output.join("stdout.log"), &ran.stdout)?;
     fs::write(output.join("stderr.log"), &ran.stderr)?;
     let mut odd = ran.usage.disk_full.then(|| format!("its {} MiB of disk were full", job.bounds.disk_bytes >> 20));
-    match ran.output.files() {
+    match ran.output.files(job.bounds.disk_bytes) {
         Ok(files) => {
             for file in files {
                 let to = output.join(&file);

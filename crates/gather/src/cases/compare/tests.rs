@@ -7,6 +7,7 @@ use super::*;
 use crate::contract::{ControllerError, ControllerStatus, ResourceType};
 use crate::dump::Problem;
 use crate::mutation::Action;
+use crate::mutation::Mutation;
 
 fn config_map(name: &str, data: Value) -> Mutation {
     let of = ResourceType::new("", "v1", "configmaps");

@@ -8,8 +8,8 @@ fn resource(group: &'static str, kind: &'static str, plural: &'static str) -> Re
     Resource::namespaced(group, "v1", kind, plural)
 }
 
-fn there(name: &str) -> Option<String> {
-    (name != "foreign").then(|| format!("acme-{name}"))
+fn there(name: &str) -> String {
+    if name == "foreign" { name.to_string() } else { format!("acme-{name}") }
 }
 
 /// The object after its namespaces were changed.

@@ -1,0 +1,43 @@
+//! What is mounted where.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// The mounts below a folder, not the one on it. A bind of what has such mounts takes them along, as they were.
+pub(super) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    Ok(table
+        .split(|byte| *byte == b'\n')
+        .filter_map(point)
+        .filter(|at| at != folder && at.starts_with(folder))
+        .collect())
+}
+
+/// Where a line of the table says that it is mounted.
+fn point(line: &[u8]) -> Option<PathBuf> {
+    let field = line.split(|byte| *byte == b' ').nth(4)?;
+    let mut name = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, behind)) = rest.split_first() {
+        // Spaces, tabs, line ends and backslashes are written as three octal digits.
+        let digits = behind.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        name.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &behind[3..] } else { behind };
+    }
+    Some(PathBuf::from(OsString::from_vec(name))).filter(|path| !path.as_os_str().as_bytes().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_read_with_its_spaces() {
+        let line = br"36 35 98:0 /mnt1 /a\040b/c\134d rw,noatime master:1 - ext3 /dev/root rw,errors=continue";
+        assert_eq!(point(line), Some(PathBuf::from(r"/a b/c\d")));
+        assert_eq!(point(b""), None);
+    }
+}
