@@ -31,7 +31,7 @@ const MANAGER: &str = "switchboard-apparatus";
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// When one is asked again that was busy with somebody else's call.
-const BUSY_WAIT: Duration = Duration::from_secs(1);
+const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -114,7 +114,11 @@ impl Caller {
         let call = self.passing().get(&key).map(|passing| passing.call.clone());
         let call = call.ok_or("what was to be asked is not there any more")?;
         let (answer, said) = match self.crowd.enter(&call.url) {
-            Some(_place) => http::send(&call),
+            Some(place) => {
+                let sent = http::send(&call);
+                place.answered(&sent.0);
+                sent
+            }
             None => (Answer::Busy, None),
         };
         if let Some(passing) = self.passing().get_mut(&key) {

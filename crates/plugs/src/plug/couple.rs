@@ -51,7 +51,8 @@ impl Work<'_> {
             // `created` comes before `coupled`: what the socket shows tells when it was.
             self.view.get(&SOCKETS, namespace, name)?;
             let words = format!("socket {namespace}/{name} to be told of");
-            return Err(Halt::Here(Stand::Coupling(failed(&found)), Onward::Waits(words)));
+            let stand = failed(&found).map_or(Stand::Coupling(None), Stand::Failing);
+            return Err(Halt::Here(stand, Onward::Waits(words)));
         }
         let pair = Pair { plug, socket: &socket };
         self.agree(pair)?;

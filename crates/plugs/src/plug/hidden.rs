@@ -50,7 +50,8 @@ pub(super) fn hidden(
     }
     let has_marks =
         Who::BOTH.iter().any(|who| !marked(*who, "config").is_empty() || !marked(*who, "result").is_empty());
-    if reading.has_read_secrets() || has_marks {
+    let is_any = !values.plug.is_empty() || !values.socket.is_empty();
+    if is_any && (reading.has_read_secrets() || has_marks) {
         for stand_in in STAND_INS {
             depending(reading, inputs, config, stand_in, &mut names)?;
         }

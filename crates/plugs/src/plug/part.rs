@@ -8,7 +8,7 @@ use super::halt::Halt;
 use super::work::{Work, manager};
 use crate::coupling::{Identity, Made, Notice, Snapshot, notice};
 use crate::model::{Event, Meta, Plug, Resource, Side, Socket};
-use crate::refusal::is_final;
+use crate::refusal::{is_final, is_of_a_program};
 use crate::render::{Rendered, Roots, Trouble, Who, objects};
 
 /// How often teardown is refused something before it does without.
@@ -106,12 +106,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// After enough refusals, teardown does without what it is refused.
+    /// After enough refusals, teardown does without what it is refused. Pods of programs are not among it: whoever calls them counts.
     pub fn count_refusals(&mut self) {
         let refused: Vec<(String, String)> = self
             .view
             .refused()
             .iter()
+            .filter(|refusal| !is_of_a_program(refusal))
             .map(|refusal| {
                 let object = &refusal.object;
                 (

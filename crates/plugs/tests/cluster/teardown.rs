@@ -71,7 +71,9 @@ async fn a_socket_whose_template_was_wrong_is_told_of_once_it_is_mended() {
     stage.socket("db", json!({"resources": wrong})).await;
     stage.socket_shows("db", "coupling failed").await;
     stage.plug("web", json!({"socket": at_db()})).await;
-    stage.plug_shows("web", "CouplingInProcess").await;
+    let waits = stage.plug_shows("web", "Error").await;
+    let words = condition(&waits, "Failed")["message"].as_str().unwrap().to_string();
+    assert!(words.starts_with("socket data/db: spec.resources[0]"), "{words}");
     let right = json!([{"when": ["created"], "template": map("born", json!({"x": "1"}))}]);
     stage.patch(SOCKET, json!({"spec": {"resources": right}})).await;
     stage.plug_shows("web", "CouplingSucceeded").await;
