@@ -36,8 +36,10 @@ use sum::{Sum, differ_in_numbers_alone, status};
 
 pub use sum::MAX_LISTED_PLUGS;
 
-/// How long the number of plugs rests before another is written.
-pub const SUM_REST: Duration = Duration::from_secs(1);
+/// How long the number of plugs rests before another is written, for each of them: where there are few, it is told at once.
+pub const SUM_REST: Duration = Duration::from_millis(20);
+/// And how long at most.
+pub const MAX_SUM_REST: Duration = Duration::from_secs(1);
 
 /// The operator of sockets.
 pub struct Sockets {
@@ -211,13 +213,14 @@ impl Ground<'_> {
         Ok(known)
     }
 
-    /// What it says of its plugs. Where only their number has changed it is written once in a while: plugs come by the hundred.
+    /// What it says of its plugs. Where only the number of many has changed it is written once in a while: they come by the hundred.
     fn show(&self, plan: &mut Plan, sum: &Sum, known: &Value, failed: Option<&str>) {
         let before = &self.object["status"];
         let mut status = status(sum, known, failed, self.meta.generation, &before["conditions"], self.now);
         let written = before["summed"].as_str().and_then(|time| time.parse().ok());
         let age = written.map(|written| self.view.now().duration_since(written).unsigned_abs());
-        if let Some(left) = age.and_then(|age| SUM_REST.checked_sub(age)).filter(|left| !left.is_zero())
+        let rest = SUM_REST.saturating_mul(u32::try_from(sum.all.len()).unwrap_or(u32::MAX)).min(MAX_SUM_REST);
+        if let Some(left) = age.and_then(|age| rest.checked_sub(age)).filter(|left| !left.is_zero())
             && differ_in_numbers_alone(before, &status)
         {
             plan.again = Some(plan.again.map_or(left, |again| again.min(left)));

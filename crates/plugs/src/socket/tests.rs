@@ -82,17 +82,21 @@ fn shown(status: Value, plugs: usize, at: &str) -> (Option<Value>, Option<Durati
 }
 
 #[test]
-fn the_number_of_plugs_is_written_once_a_second_and_whether_there_are_any_at_once() {
+fn the_number_of_many_plugs_is_written_once_a_second_and_of_a_few_at_once() {
     let (first, _) = shown(json!({}), 0, "2026-01-01T00:00:00Z");
     let first = first.unwrap();
     assert_eq!((first["created"].as_bool(), &first["plugs"]["coupled"]), (Some(true), &json!(0)));
     let (one, _) = shown(first, 1, "2026-01-01T00:00:00.1Z");
     let one = one.expect("that there is one is told at once");
-    let (none, again) = shown(one.clone(), 2, "2026-01-01T00:00:00.4Z");
+    let (two, _) = shown(one, 2, "2026-01-01T00:00:00.2Z");
+    let two = two.expect("of a few each is told at once");
+    let (many, _) = shown(two, 99, "2026-01-01T00:00:10Z");
+    let many = many.unwrap();
+    let (none, again) = shown(many.clone(), 100, "2026-01-01T00:00:10.3Z");
     assert_eq!((none, again), (None, Some(Duration::from_millis(700))), "how many there are may rest");
-    let (two, again) = shown(one.clone(), 2, "2026-01-01T00:00:01.1Z");
-    assert_eq!((&two.unwrap()["plugs"]["coupled"], again), (&json!(2), None));
-    assert_eq!(shown(one, 1, "2026-01-01T00:01:00Z"), (None, None), "nothing new, nothing to write");
+    let (more, again) = shown(many.clone(), 100, "2026-01-01T00:00:11Z");
+    assert_eq!((&more.unwrap()["plugs"]["coupled"], again), (&json!(100), None));
+    assert_eq!(shown(many, 99, "2026-01-01T00:01:00Z"), (None, None), "nothing new, nothing to write");
 }
 
 /// Who may write a Secret in some namespace can neither hold a socket nor take a place.
