@@ -101,12 +101,24 @@ async fn apply(client: &kube::Client, object: &Value) -> Result<(), Failure> {
     let resource = of.or_else(|| built_in(&version, &kind).cloned());
     let resource = resource.ok_or_else(|| failed("the kind is not known".into()))?;
     let path = path(&resource, &text("/metadata/namespace"), &name);
+    if kind == "Secret" && exists(client, &path).await.map_err(failed)? {
+        // It may have been rotated since: to start again is not to begin anew.
+        return Ok(());
+    }
     let request = http::Request::patch(format!("{path}?fieldManager={MANAGER}&force=true"))
         .header("Content-Type", "application/apply-patch+yaml")
         .body(object.to_string().into_bytes());
     let request = request.map_err(|error| failed(error.into()))?;
     client.request::<Value>(request).await.map_err(|error| failed(error.into()))?;
     Ok(())
+}
+
+async fn exists(client: &kube::Client, path: &str) -> Result<bool, Failure> {
+    match client.request::<Value>(http::Request::get(path).body(Vec::new())?).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn path(resource: &Resource, namespace: &str, name: &str) -> String {

@@ -63,10 +63,15 @@ pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
 /// The operators that a name in a configuration stands for, with its settings.
 pub fn family(name: &str, settings: &Value) -> Vec<Arc<dyn Operator>> {
     match name {
-        PLUGS => switchboard_plugs::operators(Options { strict: settings["strict"] == true }),
+        PLUGS => switchboard_plugs::operators(plugs_options(settings)),
         ENGINE => Vec::new(),
         _ => operator(name).into_iter().collect(),
     }
+}
+
+fn plugs_options(settings: &Value) -> Options {
+    let home = settings["namespace"].as_str().map(Arc::from);
+    Options { strict: settings["strict"] == true, home: home.unwrap_or_else(|| Options::default().home) }
 }
 
 /// Whether plugs are hosted.

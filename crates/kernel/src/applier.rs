@@ -4,6 +4,7 @@
 //! - A write whose answer was lost has its effect once. // test: guarantees_a_lost_answer_is_no_second_effect
 //! - After a write that failed or came too late, nothing more of the run is written. // test: guarantees_nothing_is_written_after_a_failure
 //! - A dry run writes nothing. // test: guarantees_a_dry_run_writes_nothing
+//! - An Event that cannot be made keeps nothing from being written. // test: guarantees_an_event_that_is_refused_stops_nothing
 
 mod kube_writer;
 mod loss;
@@ -324,6 +325,8 @@ fn is_same(before: Option<&Value>, after: &Value) -> bool {
 
 fn refused(request: &WriteRequest, code: u16, reason: &str, message: String) -> WriteResult {
     match (code, reason, &request.write.mutation.act) {
+        // Where a namespace goes or is gone nobody can be told anything; what else is to be done there does not wait for it.
+        (400 | 403 | 404 | 422, ..) if request.write.mutation.resource.kind == "Event" => WriteResult::Skipped,
         (404, _, Act::Delete { .. }) => WriteResult::Unchanged,
         // Deciding again does not resolve a conflict of field managers; a person or `forced` does.
         (409, "Conflict", Act::Apply { .. }) => WriteResult::Failed { message },

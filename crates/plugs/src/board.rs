@@ -146,6 +146,9 @@ fn standing(object: &Value) -> (Word, String, String) {
     if let Some(failed) = condition(object, "Failed").filter(|one| one["status"] == "True") {
         return (Word::Failing, reason, message(failed));
     }
+    if let Some(program) = condition(object, "ApparatusReady").filter(|one| one["status"] == "False") {
+        return (Word::Waiting, reason, format!("apparatus: {}", message(program)));
+    }
     let Some(coupled) = condition(object, "Coupled") else {
         return (Word::Working, reason, "not looked at yet".to_string());
     };

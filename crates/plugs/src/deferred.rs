@@ -11,9 +11,10 @@ use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
 
 use crate::authority::with_way_out;
-use crate::coupling::{Condition, conditions, holds};
+use crate::coupling::{Condition, Identity, conditions, folded, holds, warning};
 use crate::kinds;
 use crate::model::{DEFERRED_RESOURCES, DeferredResource, FINALIZER, Meta, WaitFor};
+use crate::refusal::is_final;
 
 /// The operator of deferred resources.
 pub struct Deferred;
@@ -126,18 +127,28 @@ impl Run<'_> {
             body["metadata"]["namespace"] = namespace.as_str().into();
         }
         let live = self.view.get(&resource, &namespace, &name)?.map(|object| object.value());
-        let made = self.object["status"]["made"] == true || live.is_none();
         let uid = live.as_ref().map(|live| live["metadata"]["uid"].clone()).unwrap_or_default();
         let child = json!({"apiVersion": resource.api_version(), "kind": resource.kind, "namespace": namespace, "name": name, "uid": uid});
+        let known = self.made_child();
+        if known.as_ref().is_some_and(|known| !is_same(known, &child)) {
+            self.remove_child()?;
+        }
+        // What was there before, or was made anew by somebody else, stays theirs.
+        let made = match &live {
+            None => true,
+            Some(_) => known.is_some_and(|known| {
+                is_same(&known, &child) && (known["uid"].as_str().is_none_or(str::is_empty) || known["uid"] == uid)
+            }),
+        };
         if live.as_ref().is_none_or(|live| !holds(live, &body)) {
             if live.is_none() {
                 // Before it is there: whoever deletes this object must know that the other is ours.
                 self.show(false, "Pending", "waiting for resource", Some((&child, true)), None);
             }
-            let account =
-                ServiceAccount { namespace: self.meta.namespace.clone(), name: deferred.service_account.clone() };
+            let account = self.account();
             let manager =
                 format!("deferredresource:{}", crate::coupling::hash(&(&self.meta.namespace, &self.meta.name)));
+            let body = folded(body);
             self.plan.push(Mutation::apply(&resource, body).acting_as(account).managed_by(manager).regardless());
         }
         if live.is_some() {
@@ -146,28 +157,49 @@ impl Run<'_> {
         Ok(self.plan)
     }
 
+    /// The object that was made for it, as its status says; of its own namespace, whoever wrote that status.
+    fn made_child(&self) -> Option<Value> {
+        let child = &self.object["status"]["ownerReferences"];
+        let namespace = child["namespace"].as_str().unwrap_or_default();
+        let own = namespace.is_empty() || namespace == self.meta.namespace;
+        (self.object["status"]["made"] == true && child.is_object() && own).then(|| child.clone())
+    }
+
+    fn account(&self) -> ServiceAccount {
+        let name = self.object["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty());
+        ServiceAccount { namespace: self.meta.namespace.clone(), name: name.unwrap_or("default").to_string() }
+    }
+
+    /// Removes what was made for it, if it still is that.
+    fn remove_child(&mut self) -> Result<(), Stop> {
+        let Some(child) = self.made_child() else { return Ok(()) };
+        let text = |name: &str| child[name].as_str().unwrap_or_default();
+        let Some(resource) = kinds::kind(self.view, text("apiVersion"), text("kind"))? else { return Ok(()) };
+        let found = self.view.get(&resource, text("namespace"), text("name"))?.map(|object| object.value());
+        let Some(found) = found.filter(|found| found["metadata"]["deletionTimestamp"].is_null()) else { return Ok(()) };
+        if text("uid").is_empty() || found["metadata"]["uid"] == text("uid") {
+            let mut write = Mutation::delete(&resource, text("namespace"), text("name")).acting_as(self.account());
+            write.act = Act::Delete { propagation: Some("Background".to_string()) };
+            self.plan.push(write);
+        }
+        Ok(())
+    }
+
     fn child_of(&self, resource: &Value) -> Result<Option<(Resource, String)>, Stop> {
         let text = |pointer: &str| resource.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let kind = kinds::kind(self.view, &text("/apiVersion"), &text("/kind"))?;
         Ok(kind.map(|kind| (kind, text("/metadata/name"))))
     }
 
-    /// What it made goes with it.
+    /// What it made goes with it. A server that is busy is asked again; what nobody may remove is left, and told.
     fn bury(mut self) -> Result<Plan, Stop> {
-        let child = self.object["status"]["ownerReferences"].clone();
-        let text = |name: &str| child[name].as_str().unwrap_or_default().to_string();
-        let refused = !self.view.refused().is_empty();
-        if self.object["status"]["made"] == true
-            && !refused
-            && let Some(resource) = kinds::kind(self.view, &text("apiVersion"), &text("kind"))?
-        {
-            let (namespace, name) = (text("namespace"), text("name"));
-            if self.view.get(&resource, &namespace, &name)?.is_some() {
-                let account = self.object["spec"]["serviceAccountName"].as_str().unwrap_or("default").to_string();
-                let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: account };
-                let mut write = Mutation::delete(&resource, &namespace, &name).acting_as(account);
-                write.act = Act::Delete { propagation: Some("Background".to_string()) };
-                self.plan.push(write);
+        match self.view.refused().iter().find(|refused| is_final(&refused.message)) {
+            None => self.remove_child()?,
+            Some(refused) => {
+                let words = format!("gave up on what was made: {}", refused.message);
+                let about = Identity::of(&self.meta);
+                let (kind, now) = (&DEFERRED_RESOURCES.kind, &self.now);
+                self.plan.push(warning(kind, &about, "TeardownIncomplete", &words, now));
             }
         }
         let all = self.object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
@@ -231,4 +263,9 @@ impl Run<'_> {
             self.plan.push(Mutation::update(&DEFERRED_RESOURCES, object).status());
         }
     }
+}
+
+/// Whether two references are of one object, whichever of its name.
+fn is_same(one: &Value, other: &Value) -> bool {
+    ["apiVersion", "kind", "namespace", "name"].iter().all(|field| one[field] == other[field])
 }

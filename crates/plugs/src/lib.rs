@@ -45,5 +45,5 @@ use switchboard_kernel::operator::Operator;
 
 /// All operators of this crate, as the kernel hosts them.
 pub fn operators(options: plug::Options) -> Vec<Arc<dyn Operator>> {
-    vec![plug::Plugs::operator(options), socket::Sockets::operator(options), Arc::new(deferred::Deferred)]
+    vec![plug::Plugs::operator(options.clone()), socket::Sockets::operator(options), Arc::new(deferred::Deferred)]
 }

@@ -17,7 +17,9 @@ mod binding;
 mod calls;
 mod couple;
 mod deletion;
+mod former;
 mod halt;
+mod hidden;
 mod objects;
 mod part;
 mod reading;
@@ -39,15 +41,27 @@ use crate::apparatus::Caller;
 use crate::coupling::{SECRETS, load, record_name};
 use crate::model::{Meta, PLUGS, Plug};
 
-pub use calls::PARTING_PATIENCE;
-pub(crate) use work::now;
+pub(crate) use calls::Patience;
+pub use calls::{PARTING_PATIENCE, PARTING_TRIES};
 use work::{Door, Work};
+pub(crate) use work::{NAMESPACES, now};
 
 /// How the operators of this crate behave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// A socket that does not say who may use it is closed to other namespaces.
     pub strict: bool,
+    /// The namespace of records. What stands in them is believed, so nobody else may write Secrets there.
+    pub home: Arc<str>,
+}
+
+/// The namespace of records unless another is named: it is on every cluster, and no user's.
+pub const DEFAULT_HOME: &str = "kube-system";
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { strict: false, home: Arc::from(DEFAULT_HOME) }
+    }
 }
 
 /// The operator of plugs.
@@ -94,12 +108,13 @@ impl Outward for Plugs {
         let (namespace, name) = (unit.namespace(), unit.name());
         let door = Door { outside, caller: &self.caller };
         let object = view.get(&PLUGS, namespace, name)?.map(|object| object.value());
-        let secret = view.get(&SECRETS, namespace, &record_name(name))?.map(|secret| secret.value());
+        let home = &self.options.home;
+        let secret = view.get(&SECRETS, home, &record_name(namespace, name))?.map(|secret| secret.value());
         let Some(object) = object else {
             let Some(secret) = secret else { return Ok(Plan::nothing()) };
             // Somebody took the finalizer away: what was recorded is taken apart all the same.
             return match load(&secret) {
-                Ok(record) => Work::orphaned(self.options, view, door, record, secret).bury(),
+                Ok(record) => Work::orphaned(self.options.clone(), view, door, record, secret).bury(),
                 Err(_) => Ok(Plan::nothing()),
             };
         };
@@ -107,8 +122,10 @@ impl Outward for Plugs {
         if meta.deleting && !meta.kept {
             return Ok(Plan::nothing());
         }
-        let work = match Work::begin(self.options, view, door, object.clone(), &meta, secret) {
+        let work = match Work::begin(self.options.clone(), view, door, object.clone(), &meta, secret) {
             Ok(work) => work,
+            // What cannot be read is no reason to keep anybody.
+            Err(error) if meta.deleting => return Ok(Work::given_up(view, &object, &meta, &error, home)),
             Err(error) => return Ok(Work::unreadable(view, object, &meta, &error.to_string())),
         };
         if meta.deleting {

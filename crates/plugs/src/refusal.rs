@@ -12,7 +12,7 @@ pub(crate) fn words(refusal: &Refusal, made: &[Made], owner: &str, account: &Ser
     let object = &refusal.object;
     let kind = object.table.resource.kind.as_ref();
     let found = made.iter().find(|one| one.kind == kind && *one.name == *object.name && is_in(one, &object.namespace));
-    let program = matches!(kind, "Pod" | "Service") && object.name.ends_with("-apparatus");
+    let program = is_program(kind, &object.name);
     let (place, account) = match found {
         Some(made) => {
             let of = ServiceAccount { namespace: made.account.0.clone(), name: made.account.1.clone() };
@@ -34,9 +34,23 @@ pub(crate) fn words(refusal: &Refusal, made: &[Made], owner: &str, account: &Ser
 /// Whether to try again is of no use until somebody changes something. A server that is busy, or was asked at the wrong moment, says
 /// other words.
 pub(crate) fn is_final(message: &str) -> bool {
-    ["is forbidden", "is invalid", "denied the request", "Apply failed with"]
-        .iter()
-        .any(|words| message.contains(words))
+    let said = ["is forbidden", "is invalid", "denied the request", "Apply failed with"];
+    said.iter().any(|words| message.contains(words)) || is_gone(message)
+}
+
+/// Whether it is the pod of a program, or the service before it, that may not be made.
+pub(crate) fn is_of_a_program(refusal: &Refusal) -> bool {
+    let object = &refusal.object;
+    is_final(&refusal.message) && is_program(object.table.resource.kind.as_ref(), &object.name)
+}
+
+fn is_program(kind: &str, name: &str) -> bool {
+    matches!(kind, "Pod" | "Service") && name.ends_with("-apparatus")
+}
+
+/// The namespace is not there any more. Whatever was in it is gone too.
+fn is_gone(message: &str) -> bool {
+    message.contains("namespaces \"") && message.contains("not found")
 }
 
 fn is_in(made: &Made, namespace: &str) -> bool {

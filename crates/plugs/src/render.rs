@@ -26,9 +26,9 @@ use crate::model::{Plug, Socket};
 
 pub use contract::{check_interface, checked, checked_so_far, secret_names};
 pub use engine::{Engine, RenderError};
-pub use objects::{Rendered, objects};
+pub use objects::{Rendered, is_name, objects};
 pub use roots::Roots;
-pub use values::{config, config_before, data, result, vars};
+pub use values::{Given, config, config_before, config_root, data, each, result, result_root, vars};
 
 /// Values by name.
 pub type Values = BTreeMap<String, String>;
@@ -160,10 +160,10 @@ impl From<RenderError> for Trouble {
 
 /// Where values come from.
 pub trait Source {
-    /// The data of a ConfigMap.
+    /// The data of a ConfigMap, read as the side's service account.
     ///
     /// # Errors
-    /// [`Trouble`] when there is none.
+    /// [`Trouble`] when there is none, or it may not be read.
     fn config_map(&self, who: Who, namespace: &str, name: &str) -> Result<Values, Trouble>;
 
     /// The data of a Secret, read as the side's service account.

@@ -5,13 +5,16 @@
 //! nobody here; and the sum is written by this unit alone, however many plugs come at once.
 
 mod admission;
+mod burial;
 mod calls;
+mod objects;
 mod sum;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_kernel::object::Object;
@@ -19,20 +22,24 @@ use switchboard_kernel::operator::{
     Declaration, Declared, Operator, Outward, Reaching, ServiceAccount, Stop, Unit, Units,
 };
 use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Act, Mutation, PatchForm, Plan};
+use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::{Outside, View};
 
 use crate::apparatus::{Apparatus, Attendant, Caller};
-use crate::coupling::{Identity, Made, Notice, SECRETS, SOCKET_LABEL, notice};
-use crate::kinds;
-use crate::model::{Action, Event, FINALIZER, Meta, PLUGS, SOCKETS, Socket};
+use crate::coupling::{Identity, Made, Notice, RECORD_TYPE, SECRETS, SOCKET_LABEL, conditions, notice};
+use crate::model::{Event, FINALIZER, Meta, SOCKETS, Socket};
 use crate::plug::Options;
 use crate::refusal;
-use crate::render::{Engine, Rendered, Roots, Who, objects};
-use sum::{Sum, status};
+use crate::render::Who;
+use sum::{Sum, differ_in_numbers_alone, status};
 
 pub use sum::MAX_LISTED_PLUGS;
+
+/// How long the number of plugs rests before another is written, for each of them: where there are few, it is told at once.
+pub const SUM_REST: Duration = Duration::from_millis(20);
+/// And how long at most.
+pub const MAX_SUM_REST: Duration = Duration::from_secs(1);
 
 /// The operator of sockets.
 pub struct Sockets {
@@ -81,9 +88,13 @@ impl Outward for Sockets {
         if meta.deleting && !meta.kept {
             return Ok(Plan::nothing());
         }
-        let of_it = Selection::all().labelled(&format!("{SOCKET_LABEL}={}", meta.uid));
+        // Records are believed where nobody else writes, and nowhere else.
+        let of_it = Selection::namespace(&self.options.home).labelled(&format!("{SOCKET_LABEL}={}", meta.uid));
         // Who they are and how they stand is in their metadata: what they hold is not even read.
-        let head = |record: &Object| record.typed::<Head>().ok().map(|head| json!({"metadata": head.metadata}));
+        let head = |record: &Object| {
+            let head = record.typed::<Head>().ok().filter(|head| head.of_type == RECORD_TYPE)?;
+            Some(json!({"metadata": head.metadata}))
+        };
         let records: Vec<Value> = view.list(&SECRETS, &of_it)?.iter().filter_map(head).collect();
         let now = crate::plug::now(view);
         let attendant = Attendant { view, outside, caller: &self.caller };
@@ -99,6 +110,8 @@ impl Outward for Sockets {
 #[derive(serde::Deserialize)]
 struct Head {
     metadata: Value,
+    #[serde(rename = "type", default)]
+    of_type: String,
 }
 
 /// What a run has in its hands.
@@ -118,39 +131,45 @@ impl Ground<'_> {
         }
         let mut plan = Plan::in_order();
         self.keep(&mut plan);
-        let refused = self.refused();
-        let made = match self.create(&mut plan, socket) {
-            Ok(made) => made,
+        let sum = Sum::of(records);
+        if let Some(words) = self.refused()?.filter(|words| !self.shows(words)) {
+            // Shown by a run of its own: a run that is refused writes nothing of what stands behind.
+            self.show(&mut plan, &sum, &self.object["status"], Some(&words));
+            return Ok(plan.failing(words));
+        }
+        let known = match self.create(&mut plan, socket) {
+            Ok(known) => known,
             Err(Problem::Stop(stop)) => return Err(stop),
+            Err(Problem::Waits(on)) => return Ok(plan.waiting(on)),
             Err(Problem::Words(words)) => return self.wrong(records, &words),
         };
         if let Some(limit) = socket.limit {
             admission::admit(&mut plan, records, limit);
         }
-        let shown = refused.as_deref().filter(|words| !self.shows(words));
-        self.show(&mut plan, &Sum::of(records), &made, shown);
+        self.show(&mut plan, &sum, &known, None);
         if let Some(apparatus) = Apparatus::of(Who::Socket, &socket.seen) {
             self.attendant.rest(&apparatus, &mut plan)?;
         }
-        Ok(match shown {
-            Some(words) => plan.failing(words),
-            None => plan,
-        })
+        Ok(plan)
     }
 
     fn wrong(&self, records: &[Value], words: &str) -> Result<Plan, Stop> {
         let mut plan = Plan::in_order();
         self.keep(&mut plan);
-        self.show(&mut plan, &Sum::of(records), &self.known(), Some(words));
+        self.show(&mut plan, &Sum::of(records), &self.object["status"], Some(words));
         Ok(plan.blocked(words))
     }
 
     /// What was refused of the run before, with the field that asked for it.
-    fn refused(&self) -> Option<String> {
-        let first = self.view.refused().first()?;
+    fn refused(&self) -> Result<Option<String>, Stop> {
+        let Some(first) = self.view.refused().first() else { return Ok(None) };
         let account = self.object["spec"]["serviceAccountName"].as_str().unwrap_or("default").to_string();
         let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: account };
-        Some(refusal::words(first, &self.known(), &self.meta.name, &account))
+        if first.message.contains("is forbidden") {
+            // A role that comes makes it worth another try at once.
+            crate::authority::watch(self.view, &self.meta.namespace)?;
+        }
+        Ok(Some(refusal::words(first, &self.known(), &self.meta.name, &account)))
     }
 
     fn shows(&self, words: &str) -> bool {
@@ -171,129 +190,61 @@ impl Ground<'_> {
         plan.push(Mutation::patch(&SOCKETS, &self.meta.namespace, &self.meta.name, PatchForm::Merge, body));
     }
 
-    /// Tells of the socket itself, once: what it shows says whether that was.
-    fn create(&self, plan: &mut Plan, socket: &Socket) -> Result<Vec<Made>, Problem> {
-        if self.condition("Coupled").is_some() {
-            return Ok(self.known());
+    /// Tells of the socket itself, once: a mark in its status says that this was done. Gives the status with what is known then.
+    fn create(&self, plan: &mut Plan, socket: &Socket) -> Result<Value, Problem> {
+        let mut known = self.object["status"].clone();
+        if known["created"] == true {
+            return Ok(known);
         }
         let all = self.rendered(socket, Event::Created)?;
         let made: Vec<Made> = all.iter().map(|one| self.made(one, socket)).collect::<Result<_, _>>()?;
         if !made.is_empty() {
-            let mut object = self.object.clone();
-            object["status"]["made"] = json!(made);
-            plan.push(Mutation::update(&SOCKETS, object).status());
+            known["made"] = json!(made);
         }
-        self.perform(plan, &all, socket)?;
+        self.intend_to_recreate(&mut known, &all, Event::Created, socket)?;
+        if self.condition("Coupled").is_none() {
+            let wanted = vec![("Coupled", false, "SocketCreated".to_string(), "socket created".to_string())];
+            known["conditions"] = conditions(wanted, self.meta.generation, &known["conditions"], self.now);
+        }
+        self.write(plan, known.clone());
+        self.perform(plan, &all, Event::Created, socket, &known)?;
         let about = Identity::of(self.meta);
         plan.push(notice(Who::Socket, &about, Notice::Came(Event::Created), "", self.now));
         for (reason, message) in warnings(socket, self.strict) {
             plan.push(notice(Who::Socket, &about, Notice::Warning { reason, message }, "", self.now));
         }
-        Ok(made)
+        known["created"] = true.into();
+        Ok(known)
     }
 
-    fn known(&self) -> Vec<Made> {
-        serde_json::from_value(self.object["status"]["made"].clone()).unwrap_or_default()
+    /// What it says of its plugs. Where only the number of many has changed it is written once in a while: they come by the hundred.
+    fn show(&self, plan: &mut Plan, sum: &Sum, known: &Value, failed: Option<&str>) {
+        let before = &self.object["status"];
+        let mut status = status(sum, known, failed, self.meta.generation, &before["conditions"], self.now);
+        let written = before["summed"].as_str().and_then(|time| time.parse().ok());
+        let age = written.map(|written| self.view.now().duration_since(written).unsigned_abs());
+        let rest = SUM_REST.saturating_mul(u32::try_from(sum.all.len()).unwrap_or(u32::MAX)).min(MAX_SUM_REST);
+        if let Some(left) = age.and_then(|age| rest.checked_sub(age)).filter(|left| !left.is_zero())
+            && differ_in_numbers_alone(before, &status)
+        {
+            plan.again = Some(plan.again.map_or(left, |again| again.min(left)));
+            return;
+        }
+        if !before["summed"].is_null() {
+            status["summed"] = before["summed"].clone();
+        }
+        if *before != status {
+            status["summed"] = self.view.now().to_string().into();
+            self.write(plan, status);
+        }
     }
 
-    /// The plugs first, then the socket.
-    fn bury(&self, records: &[Value], socket: Option<&Socket>) -> Result<Plan, Stop> {
-        let mut plan = Plan::in_order();
-        if !records.is_empty() {
-            if socket.is_some_and(|socket| socket.deletes_plugs) {
-                for plug in Sum::of(records).all {
-                    plan.push(Mutation::delete(&PLUGS, &plug.namespace, &plug.name).regardless());
-                }
-            }
-            self.show(&mut plan, &Sum::of(records), &self.known(), None);
-            let count = records.len();
-            return Ok(plan.waiting(format!("{count} {} to be decoupled", if count == 1 { "plug" } else { "plugs" })));
-        }
-        if let Some(first) = socket.map(|socket| self.call_deleted(socket)).transpose()?.flatten() {
-            return Ok(first);
-        }
-        let mut refusals = self.view.refused().iter();
-        let refused = refusals.find(|one| refusal::is_final(&one.message)).map(|one| one.message.clone());
-        if let Some(socket) = socket.filter(|_| refused.is_none()) {
-            match self.rendered(socket, Event::Deleted).and_then(|all| self.perform(&mut plan, &all, socket)) {
-                Ok(()) | Err(Problem::Words(_)) => {}
-                Err(Problem::Stop(stop)) => return Err(stop),
-            }
-            for one in self.known().iter().rev().filter(|one| one.goes) {
-                self.remove(&mut plan, one)?;
-            }
-        }
-        let about = Identity::of(self.meta);
-        if let Some(words) = &refused {
-            let message = format!("gave up on what was made for the socket: {words}");
-            plan.push(notice(
-                Who::Socket,
-                &about,
-                Notice::Warning { reason: "TeardownIncomplete", message: &message },
-                "",
-                self.now,
-            ));
-        }
-        plan.push(notice(Who::Socket, &about, Notice::Came(Event::Deleted), "", self.now));
-        let all = self.object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
-        self.set_finalizers(&mut plan, &all.into_iter().filter(|one| one != FINALIZER).collect::<Vec<_>>());
-        Ok(plan)
-    }
-
-    fn show(&self, plan: &mut Plan, sum: &Sum, made: &[Made], failed: Option<&str>) {
-        let status = status(sum, made, failed, self.meta.generation, &self.object["status"], self.now);
+    fn write(&self, plan: &mut Plan, status: Value) {
         if self.object["status"] != status {
             let mut object = self.object.clone();
             object["status"] = status;
             plan.push(Mutation::update(&SOCKETS, object).status());
         }
-    }
-
-    fn rendered(&self, socket: &Socket, event: Event) -> Result<Vec<Rendered>, Problem> {
-        let since = self.meta.created.parse().unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        let engine = Engine::new(since, self.meta.uid.as_str());
-        let root = Roots::alone(Who::Socket, &socket.seen).value();
-        let all = objects(&engine, self.meta, &socket.side.resources, |entry| entry.when.contains(&event), &root);
-        all.map_err(|trouble| Problem::Words(trouble.to_string()))
-    }
-
-    fn made(&self, one: &Rendered, socket: &Socket) -> Result<Made, Problem> {
-        let text = |pointer: &str| one.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
-        let (api_version, kind) = (text("/apiVersion"), text("/kind"));
-        let Some(resource) = kinds::kind(self.view, &api_version, &kind)? else {
-            return Err(Problem::Words(format!("no matches for kind \"{kind}\" in version \"{api_version}\"")));
-        };
-        let namespace = if resource.namespaced { text("/metadata/namespace") } else { String::new() };
-        let account = (self.meta.namespace.clone(), socket.side.service_account.clone());
-        let (name, goes, place) = (text("/metadata/name"), one.goes, one.place.clone());
-        Ok(Made { api_version, kind, namespace, name, account, goes, place })
-    }
-
-    fn perform(&self, plan: &mut Plan, all: &[Rendered], socket: &Socket) -> Result<(), Problem> {
-        for one in all {
-            let made = self.made(one, socket)?;
-            if one.action == Action::Delete {
-                self.remove(plan, &made)?;
-                continue;
-            }
-            let Some(resource) = kinds::kind(self.view, &made.api_version, &made.kind)? else { continue };
-            let account = ServiceAccount { namespace: made.account.0.clone(), name: made.account.1.clone() };
-            let manager = format!("socket:{}", crate::coupling::hash(&(&self.meta.namespace, &self.meta.name)));
-            let write = Mutation::apply(&resource, one.object.clone()).acting_as(account).managed_by(manager);
-            plan.push(if one.force { write.forced() } else { write });
-        }
-        Ok(())
-    }
-
-    fn remove(&self, plan: &mut Plan, made: &Made) -> Result<(), Stop> {
-        let Some(resource) = kinds::kind(self.view, &made.api_version, &made.kind)? else { return Ok(()) };
-        if self.view.get(&resource, &made.namespace, &made.name)?.is_some() {
-            let account = ServiceAccount { namespace: made.account.0.clone(), name: made.account.1.clone() };
-            let mut write = Mutation::delete(&resource, &made.namespace, &made.name).acting_as(account);
-            write.act = Act::Delete { propagation: Some("Background".to_string()) };
-            plan.push(write);
-        }
-        Ok(())
     }
 }
 
@@ -317,6 +268,7 @@ fn warnings(socket: &Socket, strict: bool) -> Vec<(&'static str, &'static str)> 
 enum Problem {
     Stop(Stop),
     Words(String),
+    Waits(String),
 }
 
 impl From<Stop> for Problem {

@@ -3,5 +3,9 @@
 
 #[path = "cluster/conformance.rs"]
 mod conformance;
+#[path = "cluster/secrecy.rs"]
+mod secrecy;
 #[path = "cluster/stage.rs"]
 mod stage;
+#[path = "cluster/teardown.rs"]
+mod teardown;

@@ -28,6 +28,9 @@ pub enum WhereError {
     /// It has no such kinds.
     #[error("the cluster knows no {0}\nhint: host the operator `plugs` on it, which brings its kinds along")]
     NoKind(String),
+    /// It says no, in its own words.
+    #[error("could not list {0}: {1}\nhint: {2}")]
+    Refused(String, String, &'static str),
     /// It does not answer.
     #[error("could not list {0}")]
     List(String, #[source] Box<kube::Error>),
@@ -59,6 +62,16 @@ async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, 
             Ok(page) => page,
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 return Err(WhereError::NoKind(resource.to_string()).into());
+            }
+            Err(kube::Error::Api(status)) => {
+                let hint = match status.code {
+                    401 => {
+                        "the credentials of the kubeconfig are not accepted: are they expired, or of another cluster?"
+                    }
+                    403 => "this user may not do that; `kubectl auth can-i --list` shows what it may",
+                    _ => "the server is busy or unwell; try again in a moment",
+                };
+                return Err(WhereError::Refused(resource.to_string(), status.message.clone(), hint).into());
             }
             Err(error) => return Err(WhereError::List(resource.to_string(), Box::new(error)).into()),
         };

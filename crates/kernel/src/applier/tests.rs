@@ -173,6 +173,18 @@ async fn guarantees_nothing_is_written_after_a_failure() {
     assert_eq!(*writer.effects.lock().unwrap(), 0);
 }
 
+/// As in a namespace that goes, where nothing can be made any more.
+#[tokio::test]
+async fn guarantees_an_event_that_is_refused_stops_nothing() {
+    const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
+    let writer = Flaky::holding(None, &[]);
+    let event = Mutation::patch(&EVENTS, "shop", "a", PatchForm::Strategic, json!({"append": true})).regardless();
+    let next = Mutation::apply(&CONFIG_MAPS, wanted());
+    let carried = carry_out(&writer, vec![write(event), write(next)], None, "me", false).await;
+    assert_eq!(carried[0].write.result, WriteResult::Skipped, "neither failed nor refused");
+    assert_eq!(carried[1].write.result, WriteResult::Written { revision: 11 });
+}
+
 #[tokio::test]
 async fn a_second_write_of_a_run_follows_the_first() {
     let writer = Flaky::holding(Some(held()), &[]);

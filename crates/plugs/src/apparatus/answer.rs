@@ -17,6 +17,8 @@ pub enum Answer {
     TimedOut,
     /// The connection broke, or what came back is no HTTP.
     Broken(String),
+    /// It was not asked: it is still busy with what somebody else asked.
+    Busy,
 }
 
 /// Why a call did not do what it should.
@@ -62,6 +64,12 @@ pub enum AnswerError {
         /// What the system says.
         why: String,
     },
+    /// It was not asked.
+    #[error("another call to {url} to be answered")]
+    Busy {
+        /// Where.
+        url: String,
+    },
     /// The answer of `/config` is no map.
     #[error("config failed: the answer of POST {url} must be a JSON object, and is {found}")]
     NoMap {
@@ -85,6 +93,7 @@ impl Answer {
             Answer::NotRunning(why) => Err(AnswerError::NotRunning { what, url, why: why.clone() }),
             Answer::TimedOut => Err(AnswerError::TimedOut { what, url, seconds: timeout.as_secs() }),
             Answer::Broken(why) => Err(AnswerError::Broken { what, url, why: why.clone() }),
+            Answer::Busy => Err(AnswerError::Busy { url }),
         }
     }
 }

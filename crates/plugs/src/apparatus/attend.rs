@@ -30,6 +30,9 @@ const MANAGER: &str = "switchboard-apparatus";
 /// The longest that one call may take, whatever its spec says: a decision waits for it.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(25);
 
+/// When one is asked again that was busy with somebody else's call.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
@@ -164,6 +167,10 @@ impl Attendant<'_> {
         let said = self.caller.call(self.outside, asked).map_err(Stop::Failed)?;
         match said.answer.check(&what, &at, timeout) {
             Ok(()) => Ok(Outcome::Done((at, said.body))),
+            Err(error @ AnswerError::Busy { .. }) => {
+                self.look_again(self.view.now() + BUSY_WAIT, plan);
+                Ok(Outcome::Waits(error.to_string()))
+            }
             Err(error @ AnswerError::NotRunning { .. }) if standing.pod.is_some() => {
                 // It answered once and is gone: from the beginning.
                 self.mark(apparatus, &standing.names, json!({ANSWERED_ANNOTATION: null}), plan);

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use switchboard_kernel::view::Outside;
 
 use super::answer::Answer;
+use super::crowd::Crowd;
 use super::endpoint::shown;
 use super::pod::digest;
 
@@ -78,6 +79,7 @@ pub struct Said {
 pub struct Caller {
     /// What the threads that decide are about to ask, and what they were answered. A thread asks one thing at a time.
     passing: Mutex<HashMap<(ThreadId, String), Passing>>,
+    crowd: Crowd,
 }
 
 struct Passing {
@@ -111,7 +113,14 @@ impl Caller {
         let key = (thread::current().id(), number.to_string());
         let call = self.passing().get(&key).map(|passing| passing.call.clone());
         let call = call.ok_or("what was to be asked is not there any more")?;
-        let (answer, said) = http::send(&call);
+        let (answer, said) = match self.crowd.enter(&call.url) {
+            Some(place) => {
+                let sent = http::send(&call);
+                place.answered(&sent.0);
+                sent
+            }
+            None => (Answer::Busy, None),
+        };
         if let Some(passing) = self.passing().get_mut(&key) {
             passing.said = said;
         }

@@ -14,6 +14,8 @@ pub const DEFAULT_IDLE_SECONDS: u64 = 60;
 pub const STARTUP_DEADLINE: Duration = Duration::from_secs(300);
 /// The wait between two pings of a pod that does not answer yet.
 pub const PING_EVERY: Duration = Duration::from_secs(2);
+/// How long after it was made a pod that ended is replaced at the earliest.
+pub const REPLACE_AFTER: Duration = Duration::from_secs(10);
 /// A deadline is written later than it must be by the idle time, or by this if that is more, so that not every call writes one.
 const LEAST_SLACK: Duration = Duration::from_secs(5);
 
@@ -70,7 +72,9 @@ pub fn decide(apparatus: &Apparatus<'_>, pod: Option<&Value>, needed: bool, now:
         return Step::Replace { why: "its spec has changed".to_string() };
     }
     if let Some(why) = ended(pod) {
-        return Step::Replace { why };
+        // One that ends as soon as it is started would be started without a pause.
+        let until = after(created, REPLACE_AFTER);
+        return if now < until { Step::Wait { until, why } } else { Step::Replace { why } };
     }
     match phase(pod) {
         "Running" => Step::Ping,
@@ -90,6 +94,7 @@ pub fn unanswered(apparatus: &Apparatus<'_>, pod: &Value, answer: &Answer, now: 
         Answer::Status(status) => format!("/ping answers with status {status}"),
         Answer::NotRunning(why) | Answer::Broken(why) => format!("/ping is not answered: {why}"),
         Answer::TimedOut => "/ping is not answered in time".to_string(),
+        Answer::Busy => "another call to it is not answered yet".to_string(),
     };
     if now < until {
         return Step::Wait { until: after(now, PING_EVERY).min(until), why };

@@ -266,6 +266,11 @@ fn a_pod_that_failed_is_replaced_and_says_why() {
     let pod = running(&owner, json!({"/status/phase": "Failed", "/status/message": "The node was low on memory"}));
     let why = "the pod is Failed: The node was low on memory".to_string();
     assert_eq!(next(&owner, Some(&pod), true, now()), Step::Replace { why });
+    let young = json!({"/status/phase": "Failed", "/metadata/creationTimestamp": "2026-01-01T11:59:58Z"});
+    let until = "2026-01-01T12:00:08Z".parse().unwrap();
+    let why = "the pod is Failed: it ended".to_string();
+    let step = next(&owner, Some(&running(&owner, young)), true, now());
+    assert_eq!(step, Step::Wait { until, why }, "one that ends at once is not started without a pause");
     let pod = running(&owner, json!({"/metadata/deletionTimestamp": "2026-01-01T12:00:00Z"}));
     assert!(matches!(next(&owner, Some(&pod), true, now()), Step::Wait { .. }));
 }

@@ -71,3 +71,12 @@ fn an_object_that_nobody_looked_at_is_working() {
     assert_eq!(board.plugs[0].name, "default/new");
     assert_eq!(board.plugs[0].socket, "");
 }
+
+#[test]
+fn a_program_that_does_not_answer_is_named() {
+    let conditions = json!([{"type": "Coupled", "status": "False", "reason": "CouplingInProcess", "message": "coupling to socket"},
+        {"type": "ApparatusReady", "status": "False", "reason": "NotReady", "message": "the pod is Failed: Error"}]);
+    let board = Board::of(&[json!({"metadata": {"name": "web"}, "status": {"conditions": conditions}})], &[]);
+    let plug = &board.plugs[0];
+    assert_eq!((plug.state, plug.message.as_str()), (Word::Waiting, "apparatus: the pod is Failed: Error"));
+}

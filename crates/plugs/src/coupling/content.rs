@@ -1,8 +1,10 @@
 //! What decides whether something has changed.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard_object::equality;
 
 use crate::render::{Both, Rendered, Values};
@@ -33,17 +35,38 @@ pub fn hash(content: &impl Serialize) -> String {
     digest(&SHA256, &text).as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A Secret as the server keeps it: `stringData` is a way of writing `data`, and nothing of it is ever read back.
+pub fn folded(mut object: Value) -> Value {
+    let Some(Value::Object(texts)) = object.as_object_mut().and_then(|fields| fields.remove("stringData")) else {
+        return object;
+    };
+    if !object["data"].is_object() {
+        object["data"] = json!({});
+    }
+    for (key, text) in texts {
+        object["data"][key] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
+    }
+    object
+}
+
 /// Whether an object has all that is wanted of it, whatever else it has.
 pub fn holds(object: &Value, wanted: &Value) -> bool {
+    match wanted["stringData"].is_object() {
+        true => covers(object, &folded(wanted.clone())),
+        false => covers(object, wanted),
+    }
+}
+
+fn covers(object: &Value, wanted: &Value) -> bool {
     match (object, wanted) {
         (Value::Object(object), Value::Object(wanted)) => {
             wanted.iter().filter(|(_, value)| !value.is_null()).all(|(name, value)| match object.get(name) {
-                Some(found) => holds(found, value),
-                None => name == "stringData" || is_empty(value),
+                Some(found) => covers(found, value),
+                None => is_empty(value),
             })
         }
         (Value::Array(object), Value::Array(wanted)) => {
-            object.len() == wanted.len() && object.iter().zip(wanted).all(|(found, value)| holds(found, value))
+            object.len() == wanted.len() && object.iter().zip(wanted).all(|(found, value)| covers(found, value))
         }
         (object, wanted) => equality::equal(object, wanted),
     }

@@ -48,9 +48,20 @@ pub fn notice(who: Who, about: &Identity, notice: Notice<'_>, what: &str, at: &s
             ("Warning", reason.to_string(), message[..end].to_string())
         }
     };
+    event(kind, about, (of_type, &reason, &message), what, at)
+}
+
+/// A warning about an object of a kind that has no side in a coupling.
+pub fn warning(kind: &str, about: &Identity, reason: &str, message: &str, at: &str) -> Mutation {
+    let end = message.floor_char_boundary(MAX_MESSAGE);
+    event(kind, about, ("Warning", reason, &message[..end]), message, at)
+}
+
+fn event(kind: &str, about: &Identity, said: (&str, &str, &str), what: &str, at: &str) -> Mutation {
+    let (of_type, reason, message) = said;
     let prefix = &about.name[..about.name.floor_char_boundary(MAX_PREFIX)];
     let name = format!("{prefix}.{}", &hash(&json!([about.uid, reason, what]))[..16]);
-    Mutation::apply(&EVENTS, body(kind, about, &name, of_type, &reason, &message, at)).forced().regardless()
+    Mutation::apply(&EVENTS, body(kind, about, &name, of_type, reason, message, at)).forced().regardless()
 }
 
 fn body(kind: &str, about: &Identity, name: &str, of_type: &str, reason: &str, message: &str, at: &str) -> Value {

@@ -79,6 +79,9 @@ pub struct Pending {
     /// What it is about, as a hash.
     #[serde(default)]
     pub content: String,
+    /// At a parting: the sides that never heard of the coupling, and so do not hear of its end.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub strangers: BTreeSet<Who>,
 }
 
 /// Plug and socket as they were when they were coupled, for templates and programs at their parting.
@@ -155,6 +158,13 @@ pub struct Record {
     /// What teardown has given up on.
     #[serde(default)]
     pub abandoned: BTreeSet<String>,
+    /// The uids of objects that are to be gone before they are made anew at the beginning, the parting or the end: by event and
+    /// [`Made::shown`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replaced: BTreeMap<String, String>,
+    /// How often a program did not hear of a parting that it is told of at present.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unheard: u32,
     /// The configurations.
     #[serde(skip)]
     pub config: Both<Values>,
@@ -184,6 +194,15 @@ impl Record {
         self.coupled || begun || !self.inventory.plug.is_empty() || !self.inventory.socket.is_empty()
     }
 
+    /// The sides that do not know of the coupling: it is not over for who was never told that it began.
+    pub fn strangers(&self) -> BTreeSet<Who> {
+        let heard = |who: &Who| {
+            let done = self.pending.as_ref().map(|pending| &pending.done);
+            self.coupled || done.is_some_and(|done| done.contains(who.word()) || done.contains(&called(*who)))
+        };
+        Who::BOTH.into_iter().filter(|who| !heard(who)).collect()
+    }
+
     /// Begins an event, at a time and its milliseconds.
     pub fn begin(&mut self, event: Event, now: &str, number: u64, content: String) {
         self.pending = Some(Pending {
@@ -193,13 +212,14 @@ impl Record {
             done: BTreeSet::new(),
             replaced: BTreeMap::new(),
             content,
+            strangers: BTreeSet::new(),
         });
     }
 
     /// The name of the Secret with the results, where one of them is not to be shown.
     pub fn binding(&self) -> Option<String> {
         let hides = !self.hidden.plug.is_empty() || !self.hidden.socket.is_empty();
-        (self.coupled && self.result.is_some() && hides).then(|| format!("{}-binding", self.plug.name))
+        (self.coupled && self.result.is_some() && hides).then(|| binding_name(&self.plug.name))
     }
 
     /// Nothing binds it to a socket any more.
@@ -209,5 +229,21 @@ impl Record {
         (self.refusals, self.admitted, self.hidden) = (0, None, Both::default());
         self.told = Both::default();
         self.abandoned.clear();
+        self.replaced.retain(|object, _| !object.starts_with(Event::Decoupled.word()));
+        self.unheard = 0;
     }
+}
+
+/// The mark of a step: the program of a side was told.
+pub fn called(who: Who) -> String {
+    format!("{} called", who.word())
+}
+
+/// The name of the Secret with the results of a plug that are not shown.
+pub fn binding_name(plug: &str) -> String {
+    format!("{plug}-binding")
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

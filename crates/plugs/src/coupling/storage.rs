@@ -1,4 +1,5 @@
-//! A record as a Secret.
+//! A record as a Secret, in a namespace of the operator's own: whoever may write there may act as any account that a record names, so
+//! it lies where no user writes.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use switchboard_kernel::resource::Resource;
 
 use super::record::Record;
-use crate::model::{FINALIZER, GROUP, VERSION};
 use crate::render::Both;
 
 /// The kind of records.
@@ -26,6 +26,8 @@ pub const COUPLED_LABEL: &str = "integration.rock8s.com/coupled";
 pub const FAILING_LABEL: &str = "integration.rock8s.com/failing";
 /// On a record, set by the socket: there is a place for it.
 pub const ADMITTED_LABEL: &str = "integration.rock8s.com/admitted";
+/// On a record: the namespace of its plug.
+pub const PLUG_NAMESPACE_LABEL: &str = "integration.rock8s.com/plug-namespace";
 /// On a record: the name of its plug, which may be too long for a label.
 pub const PLUG_ANNOTATION: &str = "integration.rock8s.com/plug";
 
@@ -44,15 +46,21 @@ pub enum StorageError {
     Broken(String, &'static str),
 }
 
-/// The name of a plug's record.
-pub fn record_name(plug: &str) -> String {
-    if plug.len() + PREFIX.len() <= MAX_NAME {
-        return format!("{PREFIX}{plug}");
+/// The name of a plug's record. Namespaces hold no dot, so no two plugs have one record.
+pub fn record_name(namespace: &str, plug: &str) -> String {
+    let whole = format!("{namespace}.{plug}");
+    if whole.len() + PREFIX.len() <= MAX_NAME {
+        return format!("{PREFIX}{whole}");
     }
-    let hash = digest(&SHA256, plug.as_bytes());
+    let hash = digest(&SHA256, whole.as_bytes());
     let tail: String = hash.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let room = MAX_NAME - PREFIX.len() - tail.len() - 1;
-    format!("{PREFIX}{}-{tail}", plug[..plug.floor_char_boundary(room)].trim_end_matches(['-', '.']))
+    format!("{PREFIX}{}-{tail}", whole[..whole.floor_char_boundary(room)].trim_end_matches(['-', '.']))
+}
+
+/// The name that an earlier version gave the record, in the plug's own namespace. Nothing that stands there is believed.
+pub fn former_name(plug: &str) -> String {
+    format!("{PREFIX}{plug}")
 }
 
 /// The record in a Secret.
@@ -81,9 +89,9 @@ fn part<T: DeserializeOwned>(secret: &Value, key: &str) -> Option<T> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The Secret of a record, made from what is there.
-pub fn stored(record: &Record, before: Option<&Value>) -> Value {
-    let mut secret = before.cloned().unwrap_or_else(|| fresh(record));
+/// The Secret of a record, made from what is there; `home` is the namespace of records.
+pub fn stored(record: &Record, before: Option<&Value>, home: &str) -> Value {
+    let mut secret = before.cloned().unwrap_or_else(|| fresh(record, home));
     let labels = &mut secret["metadata"]["labels"];
     if !labels.is_object() {
         *labels = json!({});
@@ -92,6 +100,7 @@ pub fn stored(record: &Record, before: Option<&Value>) -> Value {
     let truth = |is: bool| is.then_some("true");
     let wanted = [
         (PLUG_UID_LABEL, Some(record.plug.uid.as_str())),
+        (PLUG_NAMESPACE_LABEL, Some(record.plug.namespace.as_str())),
         (SOCKET_LABEL, socket),
         (COUPLED_LABEL, truth(record.coupled)),
         (FAILING_LABEL, truth(record.failing)),
@@ -125,19 +134,7 @@ fn encoded(part: &impl Serialize) -> Value {
     STANDARD.encode(serde_json::to_vec(part).unwrap_or_default()).into()
 }
 
-fn fresh(record: &Record) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "type": RECORD_TYPE,
-        "metadata": {
-            "name": record_name(&record.plug.name),
-            "namespace": record.plug.namespace,
-            // It outlives the deletion of its namespace until what it tells of was taken apart.
-            "finalizers": [FINALIZER],
-            "ownerReferences": [{
-                "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "Plug", "name": record.plug.name, "uid": record.plug.uid,
-            }],
-        },
-    })
+fn fresh(record: &Record, home: &str) -> Value {
+    let name = record_name(&record.plug.namespace, &record.plug.name);
+    json!({"apiVersion": "v1", "kind": "Secret", "type": RECORD_TYPE, "metadata": {"name": name, "namespace": home}})
 }

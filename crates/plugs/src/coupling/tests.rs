@@ -26,7 +26,7 @@ fn record() -> Record {
 
 #[test]
 fn a_record_reads_back_and_keeps_what_others_wrote_beside_it() {
-    let fresh = stored(&record(), None);
+    let fresh = stored(&record(), None, "home");
     assert_eq!(load(&fresh).unwrap(), record());
     assert_eq!(fresh["metadata"]["labels"][SOCKET_LABEL], "s1");
     let mut marked = fresh.clone();
@@ -34,27 +34,46 @@ fn a_record_reads_back_and_keeps_what_others_wrote_beside_it() {
     marked["metadata"]["labels"]["else"] = "kept".into();
     let mut admitted = load(&marked).unwrap();
     assert_eq!(admitted.admitted, Some(true));
-    assert_eq!(stored(&admitted, Some(&marked)), marked, "nothing changed, nothing to write");
+    assert_eq!(stored(&admitted, Some(&marked), "home"), marked, "nothing changed, nothing to write");
     admitted.release();
-    let free = stored(&admitted, Some(&marked));
+    let free = stored(&admitted, Some(&marked), "home");
     let labels: Vec<&String> = free["metadata"]["labels"].as_object().unwrap().keys().collect();
-    assert_eq!(labels, ["else", PLUG_UID_LABEL]);
+    assert_eq!(labels, ["else", PLUG_NAMESPACE_LABEL, PLUG_UID_LABEL]);
 }
 
 #[test]
 fn a_secret_that_is_no_record_is_told_apart() {
     let foreign = json!({"metadata": {"name": "coupling.web"}, "type": "Opaque"});
     assert_eq!(load(&foreign), Err(StorageError::Foreign("coupling.web".into())));
-    let mut broken = stored(&record(), None);
+    let mut broken = stored(&record(), None, "home");
     broken["data"]["record"] = "e30=".into();
     assert!(matches!(load(&broken), Err(StorageError::Broken(..))));
 }
 
 #[test]
-fn names_of_records_fit() {
-    assert_eq!(record_name("web"), "coupling.web");
-    let (one, other) = (record_name(&"a".repeat(253)), record_name(&format!("{}b", "a".repeat(252))));
-    assert!(one.len() <= 253 && one != other, "{one}");
+fn names_of_records_fit_and_are_of_one_plug() {
+    assert_eq!(record_name("shop", "web"), "coupling.shop.web");
+    assert_ne!(record_name("a", "b.c"), record_name("ab", "c"));
+    let long = |end: &str| record_name("shop", &format!("{}{end}", "a".repeat(252)));
+    assert!(long("a").len() <= 253 && long("a") != long("b"), "{}", long("a"));
+}
+
+#[test]
+fn a_record_lies_where_no_user_writes_and_belongs_to_nobody_there() {
+    let secret = stored(&record(), None, "home");
+    assert_eq!((secret["metadata"]["namespace"].as_str(), record().plug.namespace.as_str()), (Some("home"), "shop"));
+    assert!(secret["metadata"]["ownerReferences"].is_null(), "an owner elsewhere would have it collected");
+}
+
+#[test]
+fn only_who_heard_of_a_coupling_hears_of_its_end() {
+    let mut record = Record::new(&meta(), "2026-01-01T00:00:00Z");
+    record.begin(Event::Coupled, "2026-01-01T00:00:01Z", 7, "c".into());
+    assert_eq!(record.strangers().len(), 2, "it has only begun");
+    record.pending.as_mut().unwrap().done.insert(called(Who::Plug));
+    assert_eq!(record.strangers().into_iter().collect::<Vec<_>>(), [Who::Socket]);
+    record.coupled = true;
+    assert!(record.strangers().is_empty());
 }
 
 #[test]
@@ -102,6 +121,10 @@ fn an_object_holds_what_is_wanted_whatever_the_server_adds() {
     for wanted in [json!({"data": {"a": "2"}}), json!({"data": {"c": "1"}}), json!({"list": []})] {
         assert!(!holds(&live, &wanted), "{wanted}");
     }
+    let secret = json!({"data": {"password": "aHVudGVyMg=="}});
+    assert!(holds(&secret, &json!({"stringData": {"password": "hunter2"}})));
+    assert!(!holds(&secret, &json!({"stringData": {"password": "changed"}})), "it is not as it was written");
+    assert_eq!(folded(json!({"stringData": {"password": "hunter2"}})), secret);
 }
 
 #[test]

@@ -43,10 +43,15 @@ pub(super) fn socket() -> Value {
             "failing": count("how many fail"),
             "waiting": count("how many wait"),
         })),
+        "created": flag("it was told of, and what it makes for itself was made"),
         "made": list(free("one"), "what was made for the socket alone"),
+        "replaced": texts("the uids of objects that are to be gone before they are made anew"),
+        "abandoned": list(json!({"type": "string"}), "what could not be removed at its end, and is left"),
+        "summed": text("when its plugs were last counted"),
         "apparatus": object(json!({
             "created": flag("its program was told of the socket"),
             "deleted": flag("its program was told of the socket's end"),
+            "tries": count("how often it could not be told of the socket's end"),
         })),
     }))
 }

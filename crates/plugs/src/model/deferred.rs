@@ -48,7 +48,10 @@ impl DeferredResource {
         for name in ["apiVersion", "kind"] {
             resource.at(name).needed_text("says which kind to make")?;
         }
-        resource.at("metadata").at("name").needed_text("names what is made")?;
+        let name = resource.at("metadata").at("name");
+        if !crate::render::is_name(&name.needed_text("names what is made")?) {
+            return Err(name.wrong("is no name"));
+        }
         let account = spec.at("serviceAccountName").filled_text()?;
         Ok(Self {
             meta: Meta::of(object),

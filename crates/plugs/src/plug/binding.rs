@@ -6,15 +6,17 @@ use serde_json::{Value, json};
 use switchboard_kernel::operator::Stop;
 use switchboard_kernel::plan::Mutation;
 
-use super::halt::Halt;
+use super::halt::{Halt, Onward};
 use super::work::Work;
-use crate::coupling::{SECRETS, holds};
+use crate::coupling::{SECRETS, Stand, binding_name, holds};
 use crate::model::PLUGS;
 
 impl Work<'_> {
-    /// Makes it as it should be.
+    /// Makes it as it should be; removes it where nothing is hidden any more.
     pub fn bind(&mut self) -> Result<(), Halt> {
-        let (Some(name), Some(result)) = (self.record.binding(), &self.record.result) else { return Ok(()) };
+        let (Some(name), Some(result)) = (self.record.binding(), &self.record.result) else {
+            return Ok(self.unbind()?);
+        };
         let is_key = |key: &str| key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter));
         // Where both sides have a result of one name, the plug's own counts.
         let all = result.socket.iter().chain(&result.plug).filter(|(key, _)| is_key(key));
@@ -26,20 +28,34 @@ impl Work<'_> {
             "data": data,
         });
         let live = self.view.get(&SECRETS, &plug.namespace, &name)?.map(|secret| secret.value());
+        if live.as_ref().is_some_and(|live| !self.owns(live)) {
+            // To take it over would delete it together with the plug.
+            let words =
+                format!("the Secret {name}, where results go that are not shown, is somebody else's; rename it");
+            return Err(Halt::Here(Stand::Failing(words.clone()), Onward::Blocked(words)));
+        }
         if live.is_none_or(|live| !holds(&live, &body)) {
             self.plan.push(Mutation::apply(&SECRETS, body).managed_by("plug:binding").regardless());
         }
         Ok(())
     }
 
-    /// Removes it, when it is the plug's.
+    /// Removes it, when it is the plug's. It is only looked for where it was said to be.
     pub fn unbind(&mut self) -> Result<(), Stop> {
-        let Some(name) = self.record.binding() else { return Ok(()) };
-        let (namespace, uid) = (self.record.plug.namespace.clone(), self.record.plug.uid.clone());
+        let shown = self.object.as_ref().is_some_and(|object| object["status"]["binding"]["name"].is_string());
+        if !shown && self.record.binding().is_none() {
+            return Ok(());
+        }
+        let (namespace, name) = (self.record.plug.namespace.clone(), binding_name(&self.record.plug.name));
         let live = self.view.get(&SECRETS, &namespace, &name)?.map(|secret| secret.value());
-        if live.is_some_and(|live| live["metadata"]["ownerReferences"][0]["uid"] == uid.as_str()) {
+        if live.is_some_and(|live| self.owns(&live)) {
             self.plan.push(Mutation::delete(&SECRETS, &namespace, &name));
         }
         Ok(())
+    }
+
+    fn owns(&self, secret: &Value) -> bool {
+        let owners = secret["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        owners.into_iter().any(|owner| owner["uid"] == self.record.plug.uid.as_str())
     }
 }

@@ -14,12 +14,36 @@ use super::work::Work;
 use crate::apparatus::{
     Apparatus, Attendant, Outcome, STARTUP_DEADLINE, config_body, config_key, event_body, event_mark,
 };
-use crate::coupling::{Snapshot, Stand, Told};
+use crate::coupling::{Snapshot, Stand, Told, called};
 use crate::model::{Event, SOCKETS};
+use crate::refusal;
 use crate::render::{Both, Pair, Values, Who};
 
 /// How long a program that does not answer is told of an end before it does without.
 pub const PARTING_PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is told at least: an end may have begun long before it was the program's turn.
+pub const PARTING_TRIES: u32 = 3;
+
+/// For how long, and how often, a program is told of an end.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    time: Duration,
+    tries: u32,
+}
+
+impl Patience {
+    /// Somebody would have to change something, and nobody will.
+    pub const NONE: Self = Self { time: Duration::ZERO, tries: 0 };
+    /// With a program that does not answer.
+    pub const OF_CALLS: Self = Self { time: PARTING_PATIENCE, tries: PARTING_TRIES };
+    /// With one that is being started.
+    pub const OF_STARTS: Self = Self { time: STARTUP_DEADLINE, tries: PARTING_TRIES };
+
+    /// Whether it has had its time and its tries.
+    pub fn is_over(self, time: Duration, tries: u32) -> bool {
+        time >= self.time && tries >= self.tries
+    }
+}
 
 impl<'a> Work<'a> {
     fn attendant(&self) -> Attendant<'a> {
@@ -151,17 +175,31 @@ impl<'a> Work<'a> {
         config: Option<&Both<Values>>,
     ) -> Result<(), Halt> {
         self.alone(Stand::NoSocket)?;
-        if self.cannot_start(both.of(who)) {
+        if self.cannot_start(both.of(who))? {
             self.warn(who, &format!("its apparatus was not told of {}: the namespace is going", event.word()));
             return Ok(());
         }
+        let planned = self.plan.mutations.len();
         let (why, patience) = match self.post(both, who, event, config)? {
-            Outcome::Done(()) => return Ok(()),
-            Outcome::Wrong(why) => (why, Duration::ZERO),
-            Outcome::Failed(why) => (why, PARTING_PATIENCE),
-            Outcome::Waits(why) => (why, STARTUP_DEADLINE),
+            Outcome::Done(()) => {
+                self.record.unheard = 0;
+                return Ok(());
+            }
+            Outcome::Wrong(why) => (why, Patience::NONE),
+            Outcome::Failed(why) => (why, Patience::OF_CALLS),
+            Outcome::Waits(why) => match self.refused_program() {
+                // A pod that may not be made will not start, and nothing behind it would be written.
+                Some(words) => {
+                    self.plan.mutations.truncate(planned);
+                    (words, Patience::OF_CALLS)
+                }
+                None => (why, Patience::OF_STARTS),
+            },
         };
-        if self.parting_for() >= patience {
+        self.record.unheard = self.record.unheard.saturating_add(1).min(PARTING_TRIES);
+        if patience.is_over(self.parting_for(), self.record.unheard) {
+            self.plan.mutations.truncate(planned);
+            self.record.unheard = 0;
             self.warn(who, &format!("its apparatus was not told of {}: {why}", event.word()));
             return Ok(());
         }
@@ -169,12 +207,19 @@ impl<'a> Work<'a> {
     }
 
     /// No pod is made in a namespace that goes.
-    fn cannot_start(&self, owner: &Value) -> bool {
+    fn cannot_start(&self, owner: &Value) -> Result<bool, Stop> {
+        let has_pod = Apparatus::of(Who::Plug, owner).is_some_and(|apparatus| apparatus.has_pod());
         let namespace = owner["metadata"]["namespace"].as_str().unwrap_or_default();
-        self.cannot_make_in(namespace) && Apparatus::of(Who::Plug, owner).is_some_and(|apparatus| apparatus.has_pod())
+        Ok(has_pod && self.cannot_make_in(namespace)?)
     }
 
-    /// Since when the plug goes, or parts. Tries are not counted: to write down that nothing happened would be work for nothing.
+    /// Why the pod of a program may not be made, if that was tried by the run before.
+    fn refused_program(&self) -> Option<String> {
+        let refused = self.view.refused().iter().find(|one| refusal::is_of_a_program(one))?;
+        Some(refused.message.clone())
+    }
+
+    /// Since when the plug goes, or parts.
     fn parting_for(&self) -> Duration {
         let deleted = self.object.as_ref().and_then(|object| object["metadata"]["deletionTimestamp"].as_str());
         let since = deleted.or(self.record.pending.as_ref().map(|pending| pending.at.as_str()));
@@ -242,10 +287,6 @@ impl<'a> Work<'a> {
             Outcome::Done(_) => Halt::Here(self.stand(), Onward::NextRun),
         }
     }
-}
-
-fn called(who: Who) -> String {
-    format!("{} called", who.word())
 }
 
 fn seen(pair: Pair<'_>, who: Who) -> &Value {

@@ -1,15 +1,16 @@
 //! Bringing plug and socket together, and keeping them so.
 
+use serde_json::Value;
 use switchboard_kernel::operator::ServiceAccount;
 
 use super::halt::{Halt, Onward};
+use super::hidden::{Inputs, hidden};
 use super::reading::Reading;
 use super::work::{NAMESPACES, Work, manager};
 use crate::coupling::{Content, Identity, Made, Snapshot, Stand, hash};
-use crate::model::{Action, Event, Plug, SOCKETS, Socket};
+use crate::model::{Action, Event, Meta, Plug, SOCKETS, Socket};
 use crate::render::{
-    Both, Pair, Rendered, Roots, Source, Trouble, Values, Who, check_interface, config, data, objects, result,
-    secret_names, vars,
+    Both, Pair, Rendered, Roots, Trouble, Values, Who, check_interface, config, data, objects, result, vars,
 };
 
 /// What results there are, and the objects made of them.
@@ -44,16 +45,15 @@ impl Work<'_> {
             self.leave()?;
             return Err(Halt::Here(Stand::SocketMissing(missing(namespace, name)), waits()));
         };
-        if !self.record.coupled && found["status"]["conditions"].is_null() {
-            // `created` comes before `coupled`: what the socket shows tells when it was.
-            self.view.get(&SOCKETS, namespace, name)?;
-            return Err(Halt::Here(
-                Stand::Coupling(None),
-                Onward::Waits(format!("socket {namespace}/{name} to be told of")),
-            ));
-        }
         let socket =
             Socket::read(&found).map_err(|error| Trouble::Wrong(format!("socket {namespace}/{name}: {error}")))?;
+        if !self.record.coupled && found["status"]["created"] != true {
+            // `created` comes before `coupled`: what the socket shows tells when it was.
+            self.view.get(&SOCKETS, namespace, name)?;
+            let words = format!("socket {namespace}/{name} to be told of");
+            let stand = failed(&found).map_or(Stand::Coupling(None), Stand::Failing);
+            return Err(Halt::Here(stand, Onward::Waits(words)));
+        }
         let pair = Pair { plug, socket: &socket };
         self.agree(pair)?;
         self.record.socket = Some(Identity::of(&socket.meta));
@@ -182,7 +182,8 @@ impl Work<'_> {
                 None => self.mend(after.of(who), account, &manager)?,
             }
         }
-        self.record.hidden = hidden(reading, made.pair, &values)?;
+        let inputs = Inputs { engine: &self.engine(), pair: made.pair, told: &self.record.told, data: &made.data };
+        self.record.hidden = hidden(reading, &inputs, &made.config, &values)?;
         self.finish(&made, &after, values)?;
         self.bind()
     }
@@ -309,7 +310,7 @@ impl Work<'_> {
                 known.into_iter().partition(|old| wanted.iter().any(|new| new.is_same(old)));
             for old in left.iter().rev().filter(|old| old.goes) {
                 let (resource, live) = self.live_object(old)?;
-                self.remove(old, &resource, live.as_ref());
+                self.release(old, &resource, live.as_ref());
             }
             *self.record.inventory.of_mut(who) = kept;
         }
@@ -321,24 +322,6 @@ impl Work<'_> {
     }
 }
 
-/// Which results are not to be shown: those the interface marks, those that come from a Secret, and those that hold what was
-/// read from one.
-fn hidden(reading: &Reading<'_>, pair: Pair<'_>, values: &Both<Values>) -> Result<Both<Vec<String>>, Trouble> {
-    let of = |who: Who| {
-        let mut names = secret_names(pair.socket.interface.as_ref(), who, "result");
-        let from = match &pair.side(who).result.secret {
-            Some(name) => reading.secret(who, &pair.meta(who).namespace, name)?,
-            None => Values::new(),
-        };
-        let secret = |(name, value): &(&String, &String)| from.get(*name) == Some(*value) || reading.is_secret(value);
-        names.extend(values.of(who).iter().filter(secret).map(|(name, _)| name.clone()));
-        names.sort();
-        names.dedup();
-        Ok::<_, Trouble>(names)
-    };
-    Ok(Both { plug: of(Who::Plug)?, socket: of(Who::Socket)? })
-}
-
 /// The objects of a side, or what is wrong with them, with the place as the plug tells of it.
 fn placed(pair: Pair<'_>, who: Who, all: Result<Vec<Rendered>, Trouble>) -> Result<Vec<Rendered>, Trouble> {
     let mut all = all.map_err(|trouble| pair.named(who, trouble))?;
@@ -348,6 +331,14 @@ fn placed(pair: Pair<'_>, who: Who, all: Result<Vec<Rendered>, Trouble>) -> Resu
 
 fn missing(namespace: &str, name: &str) -> String {
     format!("spec.socket: there is no Socket {namespace}/{name}, or it is going; create it, or name another")
+}
+
+/// What is wrong with a socket, as it says itself.
+fn failed(socket: &Value) -> Option<String> {
+    let all = socket["status"]["conditions"].as_array()?;
+    let words = all.iter().find(|one| one["type"] == "Failed")?["message"].as_str()?;
+    let meta = Meta::of(socket);
+    Some(format!("socket {}/{}: {words}", meta.namespace, meta.name))
 }
 
 fn scrubbed(halt: Halt, reading: &Reading<'_>) -> Halt {

@@ -5,29 +5,39 @@ use switchboard_kernel::operator::Stop;
 use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
 
 use super::halt::Halt;
-use super::work::{NAMESPACES, Work, manager};
+use super::work::{Work, manager};
 use crate::coupling::Stand;
-use crate::model::{Event, FINALIZER, PLUGS, Plug};
+use crate::model::{Event, FINALIZER, Meta, PLUGS, Plug};
 use crate::render::{Roots, Trouble, Who, objects};
 
 impl Work<'_> {
     /// Takes apart what is bound, tells of the end, and lets the plug go.
     pub fn bury(mut self) -> Result<Plan, Stop> {
-        if let Some(refusal) = self.view.refused().first() {
-            let message = refusal.message.clone();
-            if message.contains("is forbidden") {
-                crate::authority::watch(self.view, &refusal.object.namespace)?;
-            }
-            self.show(&Stand::Failing(message));
+        self.parting = true;
+        self.disown_former()?;
+        if let Some(words) = self.refused_first()? {
+            // Shown by a run of its own: a run that is refused writes nothing of what stands behind.
+            self.count_refusals();
+            self.save();
+            self.show(&Stand::Failing(words.clone()));
+            return Ok(self.plan.failing(words));
         }
         let halted = self.bury_steps();
         self.end_gone(halted)
     }
 
+    /// What was refused of the run before, if it is not shown yet.
+    fn refused_first(&self) -> Result<Option<String>, Stop> {
+        let (Some(refusal), Some(object)) = (self.view.refused().first(), &self.object) else { return Ok(None) };
+        if refusal.message.contains("is forbidden") {
+            crate::authority::watch(self.view, &refusal.object.namespace)?;
+        }
+        let all = object["status"]["conditions"].as_array().into_iter().flatten();
+        let mut all = all.filter(|one| one["type"] == "Failed");
+        Ok(Some(refusal.message.clone()).filter(|words| !all.any(|one| one["message"] == words.as_str())))
+    }
+
     fn bury_steps(&mut self) -> Result<(), Halt> {
-        let namespace = self.view.get(&NAMESPACES, "", &self.meta.namespace)?;
-        self.namespace_goes =
-            namespace.is_none_or(|object| object.value()["metadata"]["deletionTimestamp"].is_string());
         if self.record.is_bound() {
             self.part()?;
             let (refusals, abandoned) = (self.record.refusals, self.record.abandoned.clone());
@@ -41,7 +51,9 @@ impl Work<'_> {
             self.last_of_all()?;
         }
         self.forget();
-        self.let_go();
+        if let Some(object) = self.object.as_ref().filter(|_| self.meta.kept) {
+            let_go(&mut self.plan, object, &self.meta);
+        }
         Ok(())
     }
 
@@ -58,26 +70,27 @@ impl Work<'_> {
                 &root,
             );
             let account = self.account(&plug.meta.namespace, &plug.side.service_account);
-            let performed = match last {
-                Ok(all) => self.perform(&all, Event::Deleted, &account, &manager(&plug.meta, Who::Plug)),
+            match last {
+                Ok(all) => {
+                    self.intend_to_recreate(&all, Event::Deleted, &account)?;
+                    self.perform(&all, Event::Deleted, &account, &manager(&plug.meta, Who::Plug))?;
+                }
                 Err(Trouble::Stop(stop)) => return Err(stop.into()),
                 // Nobody can mend the template of a plug that goes.
-                Err(_) => Ok(()),
-            };
-            performed?;
+                Err(_) => {}
+            }
         }
         let about = self.record.plug.clone();
         self.tell(Who::Plug, &about, Event::Deleted, 0);
         let own = self.record.own.clone();
         self.remove_all(&own)
     }
+}
 
-    fn let_go(&mut self) {
-        let Some(object) = self.object.as_ref().filter(|_| self.meta.kept) else { return };
-        let all = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
-        let rest: Vec<Value> = all.into_iter().filter(|one| one != FINALIZER).collect();
-        let body = json!({"metadata": {"finalizers": rest}});
-        let (namespace, name) = (self.meta.namespace.clone(), self.meta.name.clone());
-        self.plan.push(Mutation::patch(&PLUGS, &namespace, &name, PatchForm::Merge, body));
-    }
+/// Takes the finalizer away.
+pub(super) fn let_go(plan: &mut Plan, object: &Value, meta: &Meta) {
+    let all = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    let rest: Vec<Value> = all.into_iter().filter(|one| one != FINALIZER).collect();
+    let body = json!({"metadata": {"finalizers": rest}});
+    plan.push(Mutation::patch(&PLUGS, &meta.namespace, &meta.name, PatchForm::Merge, body));
 }

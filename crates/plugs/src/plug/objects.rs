@@ -1,17 +1,19 @@
 //! Making, removing and replacing objects as a service account.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard_kernel::operator::ServiceAccount;
-use switchboard_kernel::plan::{Act, Mutation};
+use switchboard_kernel::plan::{Act, Mutation, PatchForm};
 use switchboard_kernel::resource::Resource;
 
 use super::halt::{Halt, Onward};
 use super::reading::kind_of;
 use super::work::Work;
-use crate::coupling::{Made, Stand, holds};
+use crate::coupling::{Made, Stand, folded, hash, holds};
 use crate::model::{Action, Event};
 use crate::render::{Rendered, Trouble};
 
+/// On an object: a coupling that makes it, behind the dot as a hash of the plug. Several may make the same.
+pub const OF_PREFIX: &str = "integration.rock8s.com/of.";
 /// Dependents go as well, while nobody waits for them: the default would leave a Job's pods behind.
 const PROPAGATION: &str = "Background";
 
@@ -42,14 +44,18 @@ impl Work<'_> {
                 continue;
             }
             let (resource, live) = self.live_object(&made)?;
-            if live.is_none() && self.cannot_make_in(&made.namespace) {
+            if live.is_none() && self.cannot_make_in(&made.namespace)? {
                 continue;
             }
             match one.action {
                 Action::Delete => self.remove(&made, &resource, live.as_ref()),
                 Action::Apply => self.apply(one, &made, &resource, live.as_ref(), account, manager)?,
                 Action::Recreate => {
-                    let old = self.record.pending.as_ref().and_then(|pending| pending.replaced.get(&made.shown()));
+                    let pending = self.record.pending.as_ref();
+                    let old = match is_of_coupling(event) {
+                        true => pending.and_then(|pending| pending.replaced.get(&made.shown())),
+                        false => self.record.replaced.get(&replaced(event, &made)),
+                    };
                     let is_old = live
                         .as_ref()
                         .is_some_and(|live| old.is_some_and(|uid| live["metadata"]["uid"] == uid.as_str()));
@@ -60,6 +66,21 @@ impl Work<'_> {
                     self.apply(one, &made, &resource, live.as_ref(), account, manager)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Writes down which objects are to be gone before they are made anew at the beginning, the parting or the end, before any is
+    /// removed.
+    pub fn intend_to_recreate(&mut self, all: &[Rendered], event: Event, account: &ServiceAccount) -> Result<(), Halt> {
+        for one in all.iter().filter(|one| one.action == Action::Recreate && one.events.contains(&event)) {
+            let made = self.made(one, account)?;
+            let (_, live) = self.live_object(&made)?;
+            let uid = live.and_then(|live| live["metadata"]["uid"].as_str().map(str::to_string)).unwrap_or_default();
+            self.record.replaced.entry(replaced(event, &made)).or_insert(uid);
+        }
+        if all.iter().any(|one| one.action == Action::Recreate) {
+            self.save();
         }
         Ok(())
     }
@@ -94,11 +115,19 @@ impl Work<'_> {
         if live.is_some_and(|live| live["metadata"]["deletionTimestamp"].is_string()) {
             return Err(self.waits_for(format!("{} to be gone", made.shown())));
         }
-        let mut body = one.object.clone();
+        let mut body = folded(one.object.clone());
         if made.namespace.is_empty()
             && let Some(metadata) = body["metadata"].as_object_mut()
         {
             metadata.remove("namespace");
+        }
+        let (mark, of) = self.mark();
+        let annotations = &mut body["metadata"]["annotations"];
+        if annotations.is_null() {
+            *annotations = json!({});
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(mark, of.into());
         }
         let write = Mutation::apply(resource, body).acting_as(account.clone()).managed_by(manager).regardless();
         self.plan.push(if one.force { write.forced() } else { write });
@@ -116,6 +145,26 @@ impl Work<'_> {
         self.plan.push(write.acting_as(account));
     }
 
+    /// Removes an object that a coupling made; one that another makes as well loses the mark of this one, and stays.
+    pub fn release(&mut self, made: &Made, resource: &Resource, live: Option<&Value>) {
+        let (mark, _) = self.mark();
+        let all = live.and_then(|live| live["metadata"]["annotations"].as_object());
+        let mut marks = all.into_iter().flatten().map(|(name, _)| name).filter(|name| name.starts_with(OF_PREFIX));
+        if !marks.any(|name| *name != mark) {
+            return self.remove(made, resource, live);
+        }
+        let body = json!({"metadata": {"annotations": {mark: null}}});
+        let write = Mutation::patch(resource, &made.namespace, &made.name, PatchForm::Merge, body);
+        let account = self.account(&made.account.0, &made.account.1);
+        self.plan.push(write.acting_as(account));
+    }
+
+    /// The mark that an object of this plug's coupling carries, and what it says.
+    fn mark(&self) -> (String, String) {
+        let of = format!("{}/{}", self.record.plug.namespace, self.record.plug.name);
+        (format!("{OF_PREFIX}{}", &hash(&of)[..16]), of)
+    }
+
     /// The object as it is; looked at, so that whoever changes it wakes the plug.
     pub fn live_object(&self, made: &Made) -> Result<(Resource, Option<Value>), Trouble> {
         let resource = kind_of(self.view, &made.api_version, &made.kind)?;
@@ -131,6 +180,15 @@ impl Work<'_> {
         };
         Halt::Here(stand, Onward::Waits(on))
     }
+}
+
+/// Whether an event is one of a coupling that lasts, whose record begins anew with each.
+fn is_of_coupling(event: Event) -> bool {
+    matches!(event, Event::Coupled | Event::Updated)
+}
+
+fn replaced(event: Event, made: &Made) -> String {
+    format!("{} {}", event.word(), made.shown())
 }
 
 /// A Job that removes itself when it is done is not made again for that.

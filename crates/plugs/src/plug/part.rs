@@ -8,7 +8,7 @@ use super::halt::Halt;
 use super::work::{Work, manager};
 use crate::coupling::{Identity, Made, Notice, Snapshot, notice};
 use crate::model::{Event, Meta, Plug, Resource, Side, Socket};
-use crate::refusal::is_final;
+use crate::refusal::{is_final, is_of_a_program};
 use crate::render::{Rendered, Roots, Trouble, Who, objects};
 
 /// How often teardown is refused something before it does without.
@@ -17,10 +17,14 @@ pub const MAX_TEARDOWN_REFUSALS: u32 = 5;
 impl Work<'_> {
     /// Tells both sides, and removes what was made for them.
     pub fn part(&mut self) -> Result<(), Halt> {
+        self.parting = true;
         self.count_refusals();
         if self.record.pending.as_ref().is_none_or(|pending| pending.event != Event::Decoupled) {
-            let (now, number) = (self.now.clone(), self.number());
+            let (now, number, strangers) = (self.now.clone(), self.number(), self.record.strangers());
             self.record.begin(Event::Decoupled, &now, number, String::new());
+            if let Some(pending) = &mut self.record.pending {
+                pending.strangers = strangers;
+            }
         }
         self.save();
         self.unbind()?;
@@ -29,10 +33,12 @@ impl Work<'_> {
             if self.record.pending.as_ref().is_some_and(|pending| pending.done.contains(who.word())) {
                 continue;
             }
-            self.call_decoupled(who)?;
-            self.last_objects(who)?;
-            if let Some(about) = self.identity(who) {
-                self.tell(who, &about, Event::Decoupled, number);
+            if !self.record.pending.as_ref().is_some_and(|pending| pending.strangers.contains(&who)) {
+                self.call_decoupled(who)?;
+                self.last_objects(who)?;
+                if let Some(about) = self.identity(who) {
+                    self.tell(who, &about, Event::Decoupled, number);
+                }
             }
             // What was made at the beginning of the plug stays until its end.
             let own = |one: &&Made| !self.record.own.iter().any(|own| own.is_same(one));
@@ -61,6 +67,7 @@ impl Work<'_> {
             Ok((side, all)) => {
                 let account = self.account(&side.0, &side.1);
                 let manager = manager(&self.meta, who);
+                self.intend_to_recreate(&all, Event::Decoupled, &account)?;
                 self.perform(&all, Event::Decoupled, &account, &manager)
             }
             Err(Trouble::Stop(stop)) => Err(stop.into()),
@@ -91,7 +98,7 @@ impl Work<'_> {
                 continue;
             }
             match self.live_object(one) {
-                Ok((resource, live)) => self.remove(one, &resource, live.as_ref()),
+                Ok((resource, live)) => self.release(one, &resource, live.as_ref()),
                 Err(Trouble::Stop(stop)) => return Err(stop.into()),
                 Err(_) => {}
             }
@@ -99,12 +106,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// After enough refusals, teardown does without what it is refused.
+    /// After enough refusals, teardown does without what it is refused. Pods of programs are not among it: whoever calls them counts.
     pub fn count_refusals(&mut self) {
         let refused: Vec<(String, String)> = self
             .view
             .refused()
             .iter()
+            .filter(|refusal| !is_of_a_program(refusal))
             .map(|refusal| {
                 let object = &refusal.object;
                 (
@@ -122,7 +130,7 @@ impl Work<'_> {
     }
 
     pub fn warn(&mut self, who: Who, message: &str) {
-        let Some(about) = self.identity(who).filter(|about| !self.cannot_make_in(&about.namespace)) else { return };
+        let Some(about) = self.identity(who) else { return };
         let at = self.now.clone();
         self.plan.push(notice(who, &about, Notice::Warning { reason: "TeardownIncomplete", message }, message, &at));
     }

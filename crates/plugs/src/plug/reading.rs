@@ -1,6 +1,6 @@
 //! What a side may read of the cluster.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,11 +22,12 @@ pub(crate) struct Reading<'a> {
     view: &'a View,
     accounts: Both<ServiceAccount>,
     secrets: RefCell<Secrets>,
+    has_read_secrets: Cell<bool>,
 }
 
 impl<'a> Reading<'a> {
     pub fn new(view: &'a View, plug: ServiceAccount, socket: ServiceAccount) -> Self {
-        Self { view, accounts: Both { plug, socket }, secrets: RefCell::default() }
+        Self { view, accounts: Both { plug, socket }, secrets: RefCell::default(), has_read_secrets: Cell::new(false) }
     }
 
     /// The words without any secret that was read.
@@ -39,6 +40,11 @@ impl<'a> Reading<'a> {
         self.scrub(text) != text
     }
 
+    /// Whether a Secret was among what was read.
+    pub fn has_read_secrets(&self) -> bool {
+        self.has_read_secrets.get()
+    }
+
     fn allowed(&self, who: Who, resource: &Resource, namespace: &str, name: &str) -> Result<(), Trouble> {
         let act = Act { verb: "get", resource, namespace, name };
         let account = self.accounts.of(who);
@@ -48,7 +54,8 @@ impl<'a> Reading<'a> {
 }
 
 impl Source for Reading<'_> {
-    fn config_map(&self, _who: Who, namespace: &str, name: &str) -> Result<Values, Trouble> {
+    fn config_map(&self, who: Who, namespace: &str, name: &str) -> Result<Values, Trouble> {
+        self.allowed(who, &CONFIG_MAPS, namespace, name)?;
         let found = self.view.get(&CONFIG_MAPS, namespace, name)?;
         let object = found.ok_or_else(|| not_found(&CONFIG_MAPS, name))?.value();
         let text = |(key, value): (&String, &Value)| (key.clone(), value.as_str().unwrap_or_default().to_string());
@@ -58,6 +65,7 @@ impl Source for Reading<'_> {
     fn secret(&self, who: Who, namespace: &str, name: &str) -> Result<Values, Trouble> {
         self.allowed(who, &SECRETS, namespace, name)?;
         let object = self.view.get(&SECRETS, namespace, name)?.ok_or_else(|| not_found(&SECRETS, name))?.value();
+        self.has_read_secrets.set(true);
         self.secrets.borrow_mut().learn(&object);
         let text = |(key, value): (&String, &Value)| {
             let bytes = STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default();
@@ -74,6 +82,7 @@ impl Source for Reading<'_> {
         self.allowed(who, &resource, namespace, wanted.name)?;
         let found = self.view.get(&resource, namespace, wanted.name)?;
         let object = found.ok_or_else(|| not_found(&resource, wanted.name))?.value();
+        self.has_read_secrets.set(self.has_read_secrets.get() || resource == SECRETS);
         self.secrets.borrow_mut().learn(&object);
         Ok(object)
     }

@@ -1,13 +1,19 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::Unit;
-use switchboard_kernel::plan::{Act, Mutation, Plan};
-use switchboard_kernel::scene::Scene;
+use std::sync::Arc;
 
-use super::{Options, Plugs};
-use crate::coupling::load;
-use crate::model::{PLUGS, SOCKETS};
+use switchboard_kernel::moment::Moment;
+use switchboard_kernel::operator::Unit;
+use switchboard_kernel::place::{ClusterName, Place, Topology};
+use switchboard_kernel::plan::{Act, Mutation, Plan};
+use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
+use switchboard_kernel::scene::Scene;
+use switchboard_kernel::view::{Refusal, View};
+
+use super::{DEFAULT_HOME, Options, PARTING_TRIES, Plugs};
+use crate::coupling::{Record, SECRETS, load, stored};
+use crate::model::{FINALIZER, Meta, PLUGS, SOCKETS};
 
 fn map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
@@ -17,7 +23,7 @@ fn map(name: &str) -> Value {
 fn first_plan() -> Plan {
     let meta =
         |name: &str, namespace: &str| json!({"name": name, "namespace": namespace, "uid": name, "generation": 1});
-    let socket = json!({"metadata": meta("db", "data"), "status": {"conditions": []},
+    let socket = json!({"metadata": meta("db", "data"), "status": {"created": true},
         "spec": {"resources": [{"template": map("of-socket")}], "resultResources": [{"template": map("of-result")}]}});
     let plug = json!({"metadata": meta("web", "shop"), "spec": {"socket": {"name": "db", "namespace": "data"},
         "resources": [{"template": map("of-plug")}, {"when": ["created"], "template": map("born")}]}});
@@ -66,4 +72,53 @@ fn guarantees_what_is_made_was_recorded() {
         }
     }
     assert_eq!(made, 4);
+}
+
+/// What is decided for a plug with a program of its own that goes since twenty seconds, after so many tries to tell the program, the
+/// last of which was refused the program's pod.
+fn after_a_refused_pod(tries: u32) -> Plan {
+    let meta = json!({"name": "web", "namespace": "shop", "uid": "p", "finalizers": [FINALIZER],
+        "deletionTimestamp": "2026-01-01T00:00:00Z"});
+    let program =
+        json!({"containers": [{"name": "a", "image": "a:1", "ports": [{"name": "container", "containerPort": 80}]}]});
+    let words = "pods \"web-apparatus\" is forbidden: exceeded quota";
+    let failed = json!({"conditions": [{"type": "Failed", "status": "True", "message": words}]});
+    let plug = json!({"metadata": meta, "spec": {"apparatus": program}, "status": failed});
+    let record = Record {
+        created: true,
+        told_created: true,
+        unheard: tries,
+        ..Record::new(&Meta::of(&plug), "2026-01-01T00:00:00Z")
+    };
+    let namespace = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+    let pods = Resource::namespaced("", "v1", "Pod", "pods");
+    let scene = Scene::of(&PLUGS, [plug])
+        .with(&namespace, [json!({"metadata": {"name": "shop"}})])
+        .with(&SECRETS, [stored(&record, None, DEFAULT_HOME)]);
+    let cluster = ClusterName::new(&Place::Configuration.to_string());
+    let table = TableKey { cluster: cluster.clone(), resource: Arc::new(pods) };
+    let object = ObjectKey { table, namespace: "shop".into(), name: "web-apparatus".into() };
+    let refusal = Refusal { object, verb: "apply".into(), message: words.into() };
+    let operator = Plugs::operator(Options::default());
+    let inputs = Arc::new(operator.declaration().readable());
+    let now = Moment("2026-01-01T00:00:20Z".parse::<jiff::Timestamp>().unwrap().as_millisecond() as u64);
+    let view = View::new(Arc::new(scene), Arc::new(Topology::standalone(&cluster)), inputs, now).after(vec![refusal]);
+    operator.decide(&Unit::object("shop", "web"), &view).unwrap()
+}
+
+#[test]
+fn a_program_whose_pod_may_not_be_made_keeps_nobody() {
+    let kinds = |plan: &Plan| plan.mutations.iter().map(|write| write.resource.kind.to_string()).collect::<Vec<_>>();
+    let first = after_a_refused_pod(0);
+    assert!(!kinds(&first).contains(&"Pod".to_string()), "nothing behind a refused write would be written: {first:?}");
+    let tries = |plan: &Plan| {
+        let record = plan.mutations.iter().find(|write| write.resource.kind == "Secret").and_then(body).unwrap();
+        load(record).unwrap()
+    };
+    assert_eq!((tries(&first).unheard, tries(&first).told_deleted), (1, false));
+    let last = after_a_refused_pod(PARTING_TRIES - 1);
+    assert!(tries(&last).told_deleted, "{last:?}");
+    let warning = last.mutations.iter().find(|write| write.resource.kind == "Event").and_then(body).unwrap();
+    assert!(warning["message"].as_str().unwrap().contains("exceeded quota"), "{warning}");
+    assert!(!kinds(&last).contains(&"Pod".to_string()), "{last:?}");
 }

@@ -34,8 +34,8 @@ pub(super) struct Work<'a> {
     /// The record's Secret as it is after what was planned so far.
     saved: Option<Value>,
     pub plan: Plan,
-    /// The plug's namespace goes as well: nothing can be made in it any more.
-    pub namespace_goes: bool,
+    /// It is being taken apart: where its namespaces go as well, nothing can be made any more.
+    pub parting: bool,
     pub shown: Shown,
     pub now: String,
 }
@@ -63,7 +63,7 @@ impl<'a> Work<'a> {
             record,
             saved: secret,
             plan: Plan::in_order(),
-            namespace_goes: false,
+            parting: false,
             shown: Shown::default(),
             now,
         })
@@ -79,8 +79,8 @@ impl<'a> Work<'a> {
             ..Meta::default()
         };
         let (plan, shown, now) = (Plan::in_order(), Shown::default(), now(view));
-        let (object, saved, namespace_goes) = (None, Some(secret), false);
-        Self { options, view, door, object, meta, record, saved, plan, namespace_goes, shown, now }
+        let (object, saved, parting) = (None, Some(secret), false);
+        Self { options, view, door, object, meta, record, saved, plan, parting, shown, now }
     }
 
     /// The record cannot be read: says so on the plug.
@@ -98,8 +98,22 @@ impl<'a> Work<'a> {
         plan.blocked(words)
     }
 
+    /// The record of a plug that goes cannot be read: it is told to people, and the plug let go.
+    pub fn given_up(view: &View, object: &Value, meta: &Meta, error: &StorageError, home: &str) -> Plan {
+        let message = format!("nothing was taken apart: {error}");
+        let warning = Notice::Warning { reason: "TeardownIncomplete", message: &message };
+        let mut plan = Plan::in_order();
+        plan.push(notice(Who::Plug, &Identity::of(meta), warning, "", &now(view)));
+        if let StorageError::Broken(name, _) = error {
+            plan.push(Mutation::delete(&SECRETS, home, name).regardless());
+        }
+        super::deletion::let_go(&mut plan, object, meta);
+        plan
+    }
+
     /// The life of a plug that is not being deleted.
     pub fn live(mut self, plug: &Plug) -> Result<Plan, Stop> {
+        self.disown_former()?;
         let halted = match self.show_refusal() {
             Some(halt) => Err(halt),
             None => self.keep().and_then(|()| self.create(plug)).and_then(|()| self.integrate(plug)),
@@ -179,6 +193,7 @@ impl<'a> Work<'a> {
         let account = self.account(&plug.meta.namespace, &plug.side.service_account);
         let known: Vec<_> = made.iter().map(|one| self.made(one, &account)).collect::<Result<_, _>>()?;
         self.record.own = known;
+        self.intend_to_recreate(&made, Event::Created, &account)?;
         if !made.is_empty() {
             self.save();
         }
@@ -227,19 +242,23 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether nothing can be made in a namespace, because it goes together with the plug.
-    pub fn cannot_make_in(&self, namespace: &str) -> bool {
-        self.namespace_goes && namespace == self.meta.namespace
+    /// Whether nothing can be made in a namespace, because it goes or is gone. Asked at a parting alone.
+    pub fn cannot_make_in(&self, namespace: &str) -> Result<bool, Stop> {
+        if !self.parting || namespace.is_empty() {
+            return Ok(false);
+        }
+        let found = self.view.get(&NAMESPACES, "", namespace)?;
+        Ok(found.is_none_or(|object| object.value()["metadata"]["deletionTimestamp"].is_string()))
     }
 
     /// Whether the record is not yet written down as it is.
     pub fn unsaved(&self) -> bool {
-        self.saved.as_ref() != Some(&stored(&self.record, self.saved.as_ref()))
+        self.saved.as_ref() != Some(&stored(&self.record, self.saved.as_ref(), &self.options.home))
     }
 
     /// Writes the record down, if it is not so already.
     pub fn save(&mut self) {
-        let wanted = stored(&self.record, self.saved.as_ref());
+        let wanted = stored(&self.record, self.saved.as_ref(), &self.options.home);
         if self.saved.as_ref() == Some(&wanted) {
             return;
         }
@@ -253,11 +272,14 @@ impl<'a> Work<'a> {
     /// Removes the record.
     pub fn forget(&mut self) {
         if self.saved.take().is_some() {
-            let (namespace, name) = (self.meta.namespace.clone(), crate::coupling::record_name(&self.meta.name));
-            let body = json!({"metadata": {"finalizers": null}});
-            self.plan.push(Mutation::patch(&SECRETS, &namespace, &name, PatchForm::Merge, body));
-            self.plan.push(Mutation::delete(&SECRETS, &namespace, &name).regardless());
+            let name = crate::coupling::record_name(&self.meta.namespace, &self.meta.name);
+            self.plan.push(Mutation::delete(&SECRETS, &self.options.home, &name).regardless());
         }
+    }
+
+    /// Whether there is no record yet.
+    pub fn is_new(&self) -> bool {
+        self.saved.is_none()
     }
 
     /// What tells an event that begins now apart from others of its kind.
@@ -267,9 +289,6 @@ impl<'a> Work<'a> {
 
     /// Tells an event as a Kubernetes Event.
     pub fn tell(&mut self, who: Who, about: &Identity, event: Event, number: u64) {
-        if self.cannot_make_in(&about.namespace) {
-            return;
-        }
         let at = self.record.pending.as_ref().map_or_else(|| self.record.since.clone(), |pending| pending.at.clone());
         let socket = self.record.socket.as_ref().map_or("", |socket| socket.uid.as_str());
         let what = format!("{} {number} {socket}", self.record.plug.uid);
@@ -326,4 +345,4 @@ pub(super) fn manager(plug: &Meta, who: Who) -> String {
 }
 
 /// The kind of namespaces.
-pub(super) const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+pub(crate) const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");

@@ -78,6 +78,13 @@ fn settled(own: &Meta, place: &str, mut object: Value) -> Result<Value, Trouble>
             return Err(wrong(&format!("the object has no {name}")));
         }
     }
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    if !is_name(name) {
+        // The name itself may come from a Secret.
+        return Err(wrong(
+            "metadata.name is no name: it is `.`, `..`, longer than 253 bytes, or has `/`, `%`, `?`, `#` or a space",
+        ));
+    }
     match object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default() {
         "" => object["metadata"]["namespace"] = own.namespace.as_str().into(),
         namespace if namespace != own.namespace => {
@@ -86,4 +93,12 @@ fn settled(own: &Meta, place: &str, mut object: Value) -> Result<Value, Trouble>
         _ => {}
     }
     Ok(object)
+}
+
+/// Whether it can be the last part of a path. What else a kind asks of names is for the server to say.
+pub fn is_name(name: &str) -> bool {
+    const MAX_NAME_BYTES: usize = 253;
+    let strange =
+        |letter: char| matches!(letter, '/' | '%' | '?' | '#' | '\\') || letter.is_whitespace() || letter.is_control();
+    !matches!(name, "." | "..") && name.len() <= MAX_NAME_BYTES && !name.contains(strange)
 }

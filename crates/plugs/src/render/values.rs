@@ -1,5 +1,7 @@
 //! Data, vars, configurations and results.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::contract::checked;
@@ -25,10 +27,13 @@ pub fn data(source: &dyn Source, pair: Pair<'_>) -> Result<Both<Values>, Trouble
 }
 
 /// Which of a side's three it is.
-#[derive(Clone, Copy)]
-enum Given {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// Preliminary values.
     Data,
+    /// The configuration.
     Config,
+    /// The result.
     Result,
 }
 
@@ -144,7 +149,7 @@ pub fn config_before(
     given(source, pair, who, Given::Config, &mut values)?;
     values.extend(from.inline.clone());
     if !from.template.is_empty() {
-        let root = Roots::pair(pair).data(data).with("vars", own_vars).value();
+        let root = config_root(pair, data, own_vars).value();
         for (name, template) in &from.template {
             let place = pair.place(who, &format!("spec.configTemplate.{name}"));
             values.insert(name.clone(), engine.text(&place, template, &root)?);
@@ -172,9 +177,7 @@ pub fn result(
     given(source, pair, who, Given::Result, &mut values)?;
     values.extend(from.inline.clone());
     if !from.template.is_empty() {
-        let root = Roots::pair(pair).data(data).config(config).with("resultVars", &own_vars);
-        // The existing operator gives the socket its result vars under this name.
-        let root = if who == Who::Socket { root.with("vars", &own_vars) } else { root }.value();
+        let root = result_root(pair, who, data, config, &own_vars).value();
         for (name, template) in &from.template {
             let place = pair.place(who, &format!("spec.resultTemplate.{name}"));
             values.insert(name.clone(), engine.text(&place, template, &root)?);
@@ -182,4 +185,45 @@ pub fn result(
     }
     mapped(source, pair, who, Given::Result, &mut values)?;
     checked(pair.socket.interface.as_ref(), who, "result", values)
+}
+
+/// What templates of a config see.
+pub fn config_root(pair: Pair<'_>, data: &Both<Values>, own_vars: &Values) -> Roots {
+    Roots::pair(pair).data(data).with("vars", own_vars)
+}
+
+/// What templates of a result see.
+pub fn result_root(pair: Pair<'_>, who: Who, data: &Both<Values>, config: &Both<Values>, own_vars: &Values) -> Roots {
+    let root = Roots::pair(pair).data(data).config(config).with("resultVars", own_vars);
+    // The existing operator gives the socket its result vars under this name.
+    if who == Who::Socket { root.with("vars", own_vars) } else { root }
+}
+
+/// What a side's sources give under each name before the interface looks at it, whatever becomes of the other names: nothing where
+/// a template cannot be rendered.
+///
+/// # Errors
+/// [`Trouble`] of the source.
+pub fn each(
+    source: &dyn Source,
+    engine: &Engine,
+    pair: Pair<'_>,
+    who: Who,
+    what: Given,
+    root: &Roots,
+) -> Result<BTreeMap<String, Option<String>>, Trouble> {
+    let (word, from) = what.of(pair, who);
+    let mut values = Values::new();
+    given(source, pair, who, what, &mut values)?;
+    values.extend(from.inline.clone());
+    let mut all: BTreeMap<String, Option<String>> = values.into_iter().map(|(name, text)| (name, Some(text))).collect();
+    let root = root.value();
+    for (name, template) in &from.template {
+        let place = pair.place(who, &format!("spec.{word}Template.{name}"));
+        all.insert(name.clone(), engine.text(&place, template, &root).ok());
+    }
+    let mut values = Values::new();
+    mapped(source, pair, who, what, &mut values)?;
+    all.extend(values.into_iter().map(|(name, text)| (name, Some(text))));
+    Ok(all)
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use switchboard_kernel::operator::Stop;
-use switchboard_kernel::plan::{Mutation, Plan};
+use switchboard_kernel::plan::Plan;
 
 use super::Ground;
-use crate::apparatus::{Apparatus, Outcome, STARTUP_DEADLINE, event_body, event_mark};
+use crate::apparatus::{Apparatus, Outcome, event_body, event_mark};
 use crate::coupling::{Identity, Notice, conditions, notice};
-use crate::model::{Event, SOCKETS, Socket};
-use crate::plug::PARTING_PATIENCE;
+use crate::model::{Event, Socket};
+use crate::plug::{PARTING_TRIES, Patience};
+use crate::refusal;
 use crate::render::Who;
 
 impl Ground<'_> {
@@ -23,7 +24,7 @@ impl Ground<'_> {
             return Ok(None);
         }
         let mut plan = Plan::in_order();
-        if let Some(words) = self.refused().filter(|words| !self.shows(words)) {
+        if let Some(words) = self.refused()?.filter(|words| !self.shows(words)) {
             // The next run tries again; a run that is refused shows nothing of what stands behind.
             self.say(&mut plan, "Failed", true, "Error", &words);
             return Ok(Some(plan.failing(words)));
@@ -62,27 +63,47 @@ impl Ground<'_> {
             return Ok(None);
         }
         let mut plan = Plan::in_order();
-        let (word, body) = (Event::Deleted.word(), event_body(Who::Socket, &socket.seen, None));
         let mut status = self.object["status"].clone();
+        if apparatus.has_pod() && self.cannot_make()? {
+            return Ok(Some(self.untold(status, "the namespace is going")));
+        }
+        let (word, body) = (Event::Deleted.word(), event_body(Who::Socket, &socket.seen, None));
         let (why, patience) = match self.attendant.event(&apparatus, word, &self.mark(word), body, &mut plan)? {
             Outcome::Done(()) => {
                 status["apparatus"]["deleted"] = true.into();
                 self.write(&mut plan, status);
                 return Ok(Some(plan));
             }
-            Outcome::Wrong(why) => (why, Duration::ZERO),
-            Outcome::Failed(why) => (why, PARTING_PATIENCE),
-            Outcome::Waits(why) => (why, STARTUP_DEADLINE),
+            Outcome::Wrong(why) => (why, Patience::NONE),
+            Outcome::Failed(why) => (why, Patience::OF_CALLS),
+            Outcome::Waits(why) => match self.view.refused().iter().find(|one| refusal::is_of_a_program(one)) {
+                // A pod that may not be made will not start, and nothing behind it would be written.
+                Some(refused) => {
+                    plan.mutations.clear();
+                    (refused.message.clone(), Patience::OF_CALLS)
+                }
+                None => (why, Patience::OF_STARTS),
+            },
         };
-        if self.going_for() < patience {
+        let tries = status["apparatus"]["tries"].as_u64().and_then(|tries| u32::try_from(tries).ok());
+        let tries = tries.unwrap_or_default().saturating_add(1).min(PARTING_TRIES);
+        if !patience.is_over(self.going_for(), tries) {
+            status["apparatus"]["tries"] = tries.into();
+            self.write(&mut plan, status);
             return Ok(Some(plan.failing(why)));
         }
+        Ok(Some(self.untold(status, &why)))
+    }
+
+    /// The run that does without its program.
+    fn untold(&self, mut status: Value, why: &str) -> Plan {
+        let mut plan = Plan::in_order();
         status["apparatus"]["deleted"] = true.into();
         let message = format!("its apparatus was not told of deleted: {why}");
         let warning = Notice::Warning { reason: "TeardownIncomplete", message: &message };
         plan.push(notice(Who::Socket, &Identity::of(self.meta), warning, &message, self.now));
         self.write(&mut plan, status);
-        Ok(Some(plan))
+        plan
     }
 
     pub(super) fn condition(&self, of_type: &str) -> Option<&Value> {
@@ -97,7 +118,7 @@ impl Ground<'_> {
         self.object["status"]["apparatus"][event] == true
     }
 
-    fn going_for(&self) -> Duration {
+    pub(super) fn going_for(&self) -> Duration {
         let since =
             self.object["metadata"]["deletionTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
         since.map_or(Duration::MAX, |since| {
@@ -111,13 +132,5 @@ impl Ground<'_> {
         let wanted = vec![(of_type, status, reason.to_string(), message.to_string())];
         shown["conditions"] = conditions(wanted, self.meta.generation, &self.object["status"]["conditions"], self.now);
         self.write(plan, shown);
-    }
-
-    fn write(&self, plan: &mut Plan, status: Value) {
-        if self.object["status"] != status {
-            let mut object = self.object.clone();
-            object["status"] = status;
-            plan.push(Mutation::update(&SOCKETS, object).status());
-        }
     }
 }

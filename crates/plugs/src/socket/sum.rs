@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::coupling::{
-    COUPLED_LABEL, Condition, FAILING_LABEL, Identity, Made, PLUG_ANNOTATION, PLUG_UID_LABEL, conditions,
+    COUPLED_LABEL, Condition, FAILING_LABEL, Identity, PLUG_ANNOTATION, PLUG_NAMESPACE_LABEL, PLUG_UID_LABEL,
+    conditions,
 };
 use crate::model::PLUGS;
 
@@ -25,7 +26,7 @@ impl Sum {
             let metadata = &record["metadata"];
             let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
             Identity {
-                namespace: text(&metadata["namespace"]),
+                namespace: text(&metadata["labels"][PLUG_NAMESPACE_LABEL]),
                 name: text(&metadata["annotations"][PLUG_ANNOTATION]),
                 uid: text(&metadata["labels"][PLUG_UID_LABEL]),
             }
@@ -38,10 +39,10 @@ impl Sum {
     }
 }
 
-/// The status of a socket.
+/// The status of a socket. Of `known` it keeps what is not about plugs; `before` are the conditions so far.
 pub(super) fn status(
     sum: &Sum,
-    made: &[Made],
+    known: &Value,
     failed: Option<&str>,
     generation: i64,
     before: &Value,
@@ -61,18 +62,35 @@ pub(super) fn status(
     let listed = |plug: &Identity| json!({"apiVersion": PLUGS.api_version(), "kind": PLUGS.kind, "namespace": plug.namespace, "name": plug.name, "uid": plug.uid});
     let waiting = sum.all.len().saturating_sub(count).saturating_sub(sum.failing.min(sum.all.len() - count));
     let mut status = json!({
-        "conditions": conditions(wanted, generation, &before["conditions"], now),
+        "conditions": conditions(wanted, generation, before, now),
         "plugs": {"coupled": count, "failing": sum.failing, "waiting": waiting},
     });
     if count > 0 {
         status["coupledPlugs"] = sum.coupled.iter().take(MAX_LISTED_PLUGS).map(listed).collect();
     }
-    if !made.is_empty() {
-        status["made"] = json!(made);
-    }
-    // What its program has heard.
-    if !before["apparatus"].is_null() {
-        status["apparatus"] = before["apparatus"].clone();
+    for field in KEPT {
+        if !known[field].is_null() {
+            status[field] = known[field].clone();
+        }
     }
     status
+}
+
+/// What a socket's status says of the socket itself.
+const KEPT: [&str; 5] = ["created", "made", "replaced", "abandoned", "apparatus"];
+
+/// Whether two statuses say the same but for how many plugs there are.
+pub(super) fn differ_in_numbers_alone(before: &Value, after: &Value) -> bool {
+    let bare = |status: &Value| {
+        let mut bare = status.clone();
+        for field in ["plugs", "coupledPlugs", "summed"] {
+            bare.as_object_mut().map(|fields| fields.remove(field));
+        }
+        let conditions = bare["conditions"].as_array_mut().into_iter().flatten();
+        for coupled in conditions.filter(|one| one["type"] == "Coupled") {
+            coupled["message"] = Value::Null;
+        }
+        bare
+    };
+    bare(before) == bare(after)
 }

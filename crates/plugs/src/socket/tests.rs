@@ -2,14 +2,18 @@
 
 use serde_json::{Value, json};
 use switchboard_kernel::plan::Act;
+use switchboard_kernel::scene::Scene;
 
 use super::*;
-use crate::coupling::{ADMITTED_LABEL, COUPLED_LABEL, FAILING_LABEL, PLUG_ANNOTATION, PLUG_UID_LABEL};
+use crate::coupling::{
+    ADMITTED_LABEL, COUPLED_LABEL, FAILING_LABEL, PLUG_ANNOTATION, PLUG_NAMESPACE_LABEL, PLUG_UID_LABEL,
+};
 
 fn record(name: &str, labels: Value) -> Value {
-    let mut record = json!({"metadata": {"name": format!("coupling.{name}"), "namespace": "shop",
+    let mut record = json!({"metadata": {"name": format!("coupling.{name}"), "namespace": "home",
         "creationTimestamp": format!("2026-01-01T00:00:0{name}Z"), "labels": labels, "annotations": {PLUG_ANNOTATION: name}}});
     record["metadata"]["labels"][PLUG_UID_LABEL] = format!("uid-{name}").into();
+    record["metadata"]["labels"][PLUG_NAMESPACE_LABEL] = "shop".into();
     record
 }
 
@@ -40,7 +44,7 @@ fn a_socket_counts_and_lists_its_plugs() {
         record("2", json!({FAILING_LABEL: "true"})),
         record("3", json!({})),
     ];
-    let status = status(&Sum::of(&records), &[], None, 4, &Value::Null, "now");
+    let status = status(&Sum::of(&records), &Value::Null, None, 4, &Value::Null, "now");
     assert_eq!(status["plugs"], json!({"coupled": 1, "failing": 1, "waiting": 1}));
     assert_eq!(status["conditions"][0]["message"], "1 plug coupled");
     assert_eq!(
@@ -50,9 +54,60 @@ fn a_socket_counts_and_lists_its_plugs() {
     );
     let many: Vec<Value> =
         (0..MAX_LISTED_PLUGS + 5).map(|n| record(&n.to_string(), json!({COUPLED_LABEL: "true"}))).collect();
-    let status = super::status(&Sum::of(&many), &[], None, 4, &Value::Null, "now");
+    let status = super::status(&Sum::of(&many), &Value::Null, None, 4, &Value::Null, "now");
     assert_eq!(status["coupledPlugs"].as_array().unwrap().len(), MAX_LISTED_PLUGS);
     assert_eq!(status["conditions"][0]["message"], format!("{} plugs coupled", MAX_LISTED_PLUGS + 5));
-    let empty = super::status(&Sum::of(&[]), &[], None, 4, &Value::Null, "now");
+    let empty = super::status(&Sum::of(&[]), &Value::Null, None, 4, &Value::Null, "now");
     assert_eq!(empty["conditions"][0]["reason"], "SocketEmpty");
+}
+
+fn socket(status: Value) -> Value {
+    json!({"metadata": {"name": "db", "namespace": "data", "uid": "u", "finalizers": [FINALIZER]}, "spec": {}, "status": status})
+}
+
+/// What a socket of that status writes of it with so many plugs coupled, at a time; and when it looks again.
+fn shown(status: Value, plugs: usize, at: &str) -> (Option<Value>, Option<Duration>) {
+    let one = |n: usize| {
+        let mut one = record(&n.to_string(), json!({COUPLED_LABEL: "true", SOCKET_LABEL: "u"}));
+        (one["metadata"]["namespace"], one["type"]) = (crate::plug::DEFAULT_HOME.into(), RECORD_TYPE.into());
+        one
+    };
+    let scene = Scene::of(&SOCKETS, [socket(status)]).with(&SECRETS, (0..plugs).map(one)).at(at);
+    let plan = scene.decide(&*Sockets::operator(Options::default()), &Unit::object("data", "db")).unwrap();
+    let body = plan.mutations.iter().rev().find_map(|write| match &write.act {
+        Act::Update(body) => Some(body["status"].clone()),
+        _ => None,
+    });
+    (body, plan.again)
+}
+
+#[test]
+fn the_number_of_many_plugs_is_written_once_a_second_and_of_a_few_at_once() {
+    let (first, _) = shown(json!({}), 0, "2026-01-01T00:00:00Z");
+    let first = first.unwrap();
+    assert_eq!((first["created"].as_bool(), &first["plugs"]["coupled"]), (Some(true), &json!(0)));
+    let (one, _) = shown(first, 1, "2026-01-01T00:00:00.1Z");
+    let one = one.expect("that there is one is told at once");
+    let (two, _) = shown(one, 2, "2026-01-01T00:00:00.2Z");
+    let two = two.expect("of a few each is told at once");
+    let (many, _) = shown(two, 99, "2026-01-01T00:00:10Z");
+    let many = many.unwrap();
+    let (none, again) = shown(many.clone(), 100, "2026-01-01T00:00:10.3Z");
+    assert_eq!((none, again), (None, Some(Duration::from_millis(700))), "how many there are may rest");
+    let (more, again) = shown(many.clone(), 100, "2026-01-01T00:00:11Z");
+    assert_eq!((&more.unwrap()["plugs"]["coupled"], again), (&json!(100), None));
+    assert_eq!(shown(many, 99, "2026-01-01T00:01:00Z"), (None, None), "nothing new, nothing to write");
+}
+
+/// Who may write a Secret in some namespace can neither hold a socket nor take a place.
+#[test]
+fn a_secret_that_is_no_record_of_ours_is_not_counted() {
+    let mut foreign = record("1", json!({COUPLED_LABEL: "true", SOCKET_LABEL: "u"}));
+    (foreign["metadata"]["namespace"], foreign["type"]) = ("shop".into(), RECORD_TYPE.into());
+    let mut opaque = foreign.clone();
+    (opaque["metadata"]["namespace"], opaque["type"]) = (crate::plug::DEFAULT_HOME.into(), "Opaque".into());
+    let scene = Scene::of(&SOCKETS, [socket(json!({}))]).with(&SECRETS, [foreign, opaque]).at("2026-01-01T00:00:00Z");
+    let plan = scene.decide(&*Sockets::operator(Options::default()), &Unit::object("data", "db")).unwrap();
+    let Act::Update(body) = &plan.mutations.last().unwrap().act else { panic!("an update") };
+    assert_eq!(body["status"]["plugs"], json!({"coupled": 0, "failing": 0, "waiting": 0}));
 }

@@ -223,7 +223,7 @@ async fn case_10_and_14_objects_are_pruned_retained_and_removed() {
         stage.holds("shop", name, Value::Null).await;
     }
     stage.holds("data", "at-birth", Value::Null).await;
-    stage.gone("/api/v1/namespaces/shop/secrets/coupling.web").await;
+    stage.gone("/api/v1/namespaces/kube-system/secrets/coupling.shop.web").await;
     assert_eq!(
         stage.events("shop", "web").await,
         ["PlugCreated", "PlugCoupled", "PlugUpdated", "PlugDecoupled", "PlugDeleted"]
@@ -331,7 +331,7 @@ async fn case_19_consent_is_asked_for_and_can_be_withdrawn() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_that_states_no_consent_is_closed_in_strict_mode() {
-    let stage = Stage::with(Options { strict: true }).await;
+    let stage = Stage::with(Options { strict: true, ..Options::default() }).await;
     stage.socket("db", json!({})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
     stage.plug_shows("web", "NotAllowed").await;

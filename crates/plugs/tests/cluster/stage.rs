@@ -76,7 +76,7 @@ impl Stage {
             ..Limits::default()
         };
         let operators: Vec<Arc<dyn Operator>> =
-            vec![Plugs::operator(self.options), Sockets::operator(self.options), Arc::new(Deferred)];
+            vec![Plugs::operator(self.options.clone()), Sockets::operator(self.options.clone()), Arc::new(Deferred)];
         let (host, handle) = Host::new(settings, operators.into_iter().map(|one| (one, limits.clone())).collect());
         self.host = Some((handle, tokio::spawn(host.run())));
     }
