@@ -190,3 +190,38 @@ fn templates_are_parsed_once_for_a_choice_of_subcharts() {
     chart.render(&request("s1: {x: 1}")).unwrap();
     assert_eq!(chart.shapes.lock().unwrap().len(), 1, "other values, the same templates");
 }
+
+#[test]
+fn templates_of_a_chart_share_its_means() {
+    let busy = "kind: A\n{{ range 600000 }}{{ end }}";
+    let two = compiled(&[("templates/a.yaml", busy), ("templates/b.yaml", busy)]);
+    let mut asked = request("");
+    asked.limits.steps = 1_000_000;
+    let told = two.render(&asked).unwrap_err().to_string();
+    assert!(told.contains("took more than 1000000 steps"), "{told}");
+    compiled(&[("templates/a.yaml", busy)]).render(&asked).unwrap();
+}
+
+#[test]
+fn what_is_read_out_of_texts_and_files_is_paid_for() {
+    let limits = Limits { steps: 500_000, output_bytes: 1 << 20, ..Limits::default() };
+    let file = "x".repeat(500_000);
+    for work in [
+        "fromYamlArray (printf \"[%s]\" (repeat 300000 \"1,\"))",
+        "fromJsonArray (printf \"[%s1]\" (repeat 300000 \"1,\"))",
+        "range 1000 }}{{ $_ := set $d (toString .) ($.Files.Get \"f.txt\") }}{{ end",
+        "range 1000 }}{{ $.Files.AsConfig | len }}{{ end",
+        "range 1000 }}{{ $.Files.Lines \"f.txt\" | len }}{{ end",
+        "range 1000 }}{{ include \"big\" . | len }}{{ end",
+        "range 10000 }}{{ $.Values.YAML | len }}{{ end",
+    ] {
+        let template = format!("{{{{ $d := dict }}}}{{{{ {work} }}}}");
+        let helper = "{{ define \"big\" }}{{ repeat 500000 \"a\" }}{{ end }}";
+        let files = [("f.txt", file.as_str()), ("templates/_h.tpl", helper), ("templates/a.yaml", template.as_str())];
+        let mut asked = request(&format!("text: {}", "y".repeat(100_000)));
+        asked.limits = limits;
+        let told = compiled(&files).render(&asked).unwrap_err().to_string();
+        let bound = ["took more than 500000 steps", "made more than 138412032 bytes"];
+        assert!(bound.iter().any(|bound| told.contains(bound)), "{work}: {told}");
+    }
+}
