@@ -225,3 +225,48 @@ fn what_is_read_out_of_texts_and_files_is_paid_for() {
         assert!(bound.iter().any(|bound| told.contains(bound)), "{work}: {told}");
     }
 }
+
+#[test]
+fn aliases_of_aliases_end() {
+    // Ten levels of charts, each under ten names in the one above: 10^10 of them.
+    let mut files = vec![("Chart.yaml".to_string(), level(0))];
+    let mut folder = String::new();
+    for depth in 1..=10 {
+        folder.push_str(&format!("charts/c{depth}/"));
+        files.push((format!("{folder}Chart.yaml"), level(depth)));
+    }
+    let files = files.iter().map(|(name, text)| File::new(name.clone(), text.as_bytes())).collect();
+    let told = Compiled::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap_err().to_string();
+    assert_eq!(told, "chart dependencies processing failed: aliases make more than 10000 subcharts");
+}
+
+fn level(depth: usize) -> String {
+    let below = depth + 1;
+    let names = (0..10).map(|n| format!("- {{name: c{below}, version: 1.0.0, alias: a{n}}}\n"));
+    let dependencies = if depth < 10 { format!("dependencies:\n{}", names.collect::<String>()) } else { String::new() };
+    format!("apiVersion: v2\nname: c{depth}\nversion: 1.0.0\n{dependencies}")
+}
+
+#[test]
+fn tables_below_a_global_table_are_the_same_in_all_charts() {
+    let shown = "kind: A\nglobal: {{ toJson .Values.global | squote }}\n";
+    let chart = |name: &str| format!("{{apiVersion: v2, name: {name}, version: 1.0.0}}");
+    let files = [
+        ("Chart.yaml", chart("shop")),
+        ("values.yaml", "global: {a: {b: {x: 1}, p: 0}}".to_string()),
+        ("templates/a.yaml", shown.to_string()),
+        ("charts/one/Chart.yaml", chart("one")),
+        ("charts/one/values.yaml", "global: {a: {b: {v: 2}, q: 0}}".to_string()),
+        ("charts/one/templates/a.yaml", shown.to_string()),
+        ("charts/two/Chart.yaml", chart("two")),
+        ("charts/two/values.yaml", "global: {a: {b: {v: 3, z: 4}}}".to_string()),
+        ("charts/two/templates/a.yaml", shown.to_string()),
+    ];
+    let files = files.iter().map(|(name, text)| File::new(*name, text.as_bytes())).collect();
+    let rendered = Compiled::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap().files;
+    let of = |name: &str| rendered[&format!("shop/{name}templates/a.yaml")].clone();
+    let shared = "\"b\":{\"v\":2,\"x\":1,\"z\":4}";
+    assert_eq!(of(""), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0}}}}'\n"));
+    assert_eq!(of("charts/one/"), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0,\"q\":0}}}}'\n"));
+    assert_eq!(of("charts/two/"), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0}}}}'\n"));
+}
