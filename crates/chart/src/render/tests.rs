@@ -270,3 +270,28 @@ fn tables_below_a_global_table_are_the_same_in_all_charts() {
     assert_eq!(of("charts/one/"), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0,\"q\":0}}}}'\n"));
     assert_eq!(of("charts/two/"), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0}}}}'\n"));
 }
+
+#[test]
+fn a_broken_document_is_traced_to_the_action_or_the_helper_that_wrote_it() {
+    let place = |files: &[(&str, &str)], values: &str| {
+        let error = compiled(files).render(&request(values)).unwrap_err();
+        let place = error.place().unwrap();
+        (place.file.clone(), place.line, place.column)
+    };
+    let file = |name: &str| format!("shop/templates/{name}");
+    // An action on a line of its own.
+    let own = "kind: A\nspec:\n  ok: 1\n  {{- .Values.text | nindent 2 }}\n  more: 1\n";
+    assert_eq!(place(&[("templates/a.yaml", own)], "text: 'a: b: c'"), (file("a.yaml"), 4, Some(3)));
+    let own = "kind: A\nspec:\n  ok: 1\n{{ .Values.text | indent 2 }}\n";
+    assert_eq!(place(&[("templates/a.yaml", own)], "text: 'a: b: c'"), (file("a.yaml"), 4, Some(1)));
+    // A line of a helper, in another file.
+    let helper = "{{ define \"labels\" -}}\napp: shop\nnote: {{ .Values.text }}\n{{- end }}\n";
+    let user = "kind: A\nlabels:\n  {{- include \"labels\" . | nindent 2 }}\n";
+    let files = [("templates/_h.tpl", helper), ("templates/a.yaml", user)];
+    assert_eq!(place(&files, "text: 'a: b'"), (file("_h.tpl"), 3, Some(7)));
+    // What is done with a helper's text may depend on it: the line that calls it is known still.
+    let user = "kind: A\n{{ if eq (include \"name\" .) \"shop\" }}x: 1{{ end }}\nlabels:\n  {{- include \"labels\" . | nindent 2 }}\n";
+    let named = format!("{helper}{{{{ define \"name\" }}}}shop{{{{ end }}}}");
+    let files = [("templates/_h.tpl", named.as_str()), ("templates/a.yaml", user)];
+    assert_eq!(place(&files, "text: 'a: b'"), (file("a.yaml"), 4, Some(3)));
+}
