@@ -71,13 +71,16 @@ study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each,
 	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" SWITCHBOARD_BIN="$(CURDIR)/target/release/switchboard" \
 	  STUDY_SECONDS=$(STUDY_SECONDS) target/debug/examples/study
 
-fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go
+fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go, and charts with Helm
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	@cd fuzz && for target in $$(cargo +nightly fuzz list); do \
 	  echo "== $$target"; mkdir -p corpus-work/$$target && cargo +nightly fuzz run $$target corpus-work/$$target corpus/$$target -- -max_total_time=$(FUZZ_TIME); done
 	@first=$$(date +%s)0000; echo "== templates $$first.. against Go's text/template"; \
 	  SWITCHBOARD_REAL_BIN="$$(real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS)))" \
 	  $(CARGO) test -p switchboard-template --features real --test go random_templates
+	@first=$$(date +%s)0000; echo "== charts $$first.. against Helm's engine"; \
+	  SWITCHBOARD_REAL_BIN="$$(real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS) / 10))" \
+	  $(CARGO) test -p switchboard-chart --features real --test recorded random_charts
 
 fmt: ## Check the format
 	$(CARGO) fmt --all --check

@@ -59,11 +59,14 @@ pub enum ArchiveError {
 pub struct Budget {
     bytes: u64,
     files: usize,
+    /// Headers and padding count as well: an archive of a million folders is a bomb too.
+    unpacked: u64,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { bytes: MAX_CHART_BYTES, files: MAX_FILES }
+        let unpacked = MAX_CHART_BYTES + (MAX_FILES as u64) * 2048;
+        Self { bytes: MAX_CHART_BYTES, files: MAX_FILES, unpacked }
     }
 }
 
@@ -75,9 +78,13 @@ pub fn read_archive(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Arch
     if bytes.len() < 3 || bytes[..2] != [0x1f, 0x8b] {
         return Err(ArchiveError::Damaged("gzip: invalid header".to_string()));
     }
-    // Headers and padding count as well: an archive of a million folders is a bomb too.
-    let limit = MAX_CHART_BYTES + (MAX_FILES as u64) * 2048;
-    let mut archive = tar::Archive::new(GzDecoder::new(bytes).take(limit));
+    let mut archive = tar::Archive::new(GzDecoder::new(bytes).take(budget.unpacked));
+    let files = entries(&mut archive, budget);
+    budget.unpacked = archive.into_inner().limit();
+    if budget.unpacked == 0 { Err(ArchiveError::TooLarge) } else { files }
+}
+
+fn entries(archive: &mut tar::Archive<impl Read>, budget: &mut Budget) -> Result<Vec<File>, ArchiveError> {
     let mut files = Vec::new();
     for entry in archive.entries().map_err(damaged)? {
         let mut entry = entry.map_err(damaged)?;

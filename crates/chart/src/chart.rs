@@ -1,6 +1,7 @@
 //! A chart as it was loaded: never changed afterwards, shared by all who render it.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +10,7 @@ use switchboard_template::Str;
 
 use crate::archive::{ArchiveError, Budget, read_archive};
 use crate::file::File;
-use crate::folder::{FolderError, Links, read_folder, words};
+use crate::folder::{FolderError, Links, read_file, read_folder, words};
 use crate::metadata::{self, Metadata, ValidationError};
 use crate::typed::{self, DecodeError, Fields};
 use crate::values;
@@ -152,15 +153,24 @@ impl Chart {
             if !top.exists() {
                 return Err(LoadError::Undetected(top.to_string_lossy().into_owned()));
             }
-            let data = std::fs::read(&top).map_err(|source| LoadError::Undetectable { path: top, source })?;
-            let version = detected(&data)?;
+            let data = read_file(path, "Chart.yaml", links).map_err(|error| match error {
+                FolderError::Read { source, .. } => LoadError::Undetectable { path: top, source },
+                error => error.into(),
+            })?;
+            let version = detected(&data.unwrap_or_default())?;
             return version.built(read_folder(path, links)?, &mut Budget::default());
         }
         let size = std::fs::metadata(path).map_err(open)?.len();
         if size > crate::archive::MAX_CHART_BYTES {
             return Err(ArchiveError::TooLarge.into());
         }
-        let bytes = std::fs::read(path).map_err(open)?;
+        // What is no file, such as a pipe, has no size before it is read.
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(open)?;
+        file.take(crate::archive::MAX_CHART_BYTES + 1).read_to_end(&mut bytes).map_err(open)?;
+        if bytes.len() as u64 > crate::archive::MAX_CHART_BYTES {
+            return Err(ArchiveError::TooLarge.into());
+        }
         if !bytes.starts_with(b"\x1f\x8b\x08") {
             return Err(LoadError::NoArchive { problem: not_an_archive(&shown, &bytes), path: shown });
         }

@@ -7,18 +7,26 @@ use switchboard_object::quote::quote;
 use switchboard_object::{Map, Value};
 
 use crate::gotext;
-use crate::instance::Instance;
+use crate::instance::{Instance, MAX_INSTANCES};
 use crate::talk::Talk;
 
 /// Values that go down to all subcharts.
 pub const GLOBAL: &str = "global";
 
-/// A value where a subchart's values should be, in Helm's words.
+/// Why charts and values do not come together.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("type mismatch on {subchart}: {value}")]
-pub struct CoalesceError {
-    subchart: String,
-    value: String,
+pub enum CoalesceError {
+    /// A value where a subchart's values should be, in Helm's words.
+    #[error("type mismatch on {subchart}: {value}")]
+    Mismatch {
+        /// The subchart.
+        subchart: String,
+        /// What is there, as Go names its type.
+        value: String,
+    },
+    /// Subcharts that contain each other under more and more names.
+    #[error("aliases make more than {MAX_INSTANCES} subcharts")]
+    TooManyInstances,
 }
 
 /// What becomes of nulls.
@@ -51,18 +59,23 @@ struct Coalescing<'a> {
 impl Coalescing<'_> {
     fn chart(&mut self, chart: &Instance, values: &mut Map, prefix: &str) -> Result<(), CoalesceError> {
         self.own(chart, values, prefix);
+        let mut changed = false;
         for child in &chart.children {
             let slot = values.entry(child.name.as_str()).or_insert_with(|| Value::Object(Map::new()));
             let Value::Object(inner) = slot else {
                 let value = gotext::verb_t(slot);
-                return Err(CoalesceError { subchart: child.name.clone(), value });
+                return Err(CoalesceError::Mismatch { subchart: child.name.clone(), value });
             };
             let mut inner = std::mem::take(inner);
             let below = joined(prefix, &chart.name);
             self.globals(&mut inner, values.get(GLOBAL), &below);
             let done = self.chart(child, &mut inner, &below);
+            changed |= take_back(values, &mut inner);
             values.insert(child.name.clone(), Value::Object(inner));
             done?;
+        }
+        if changed {
+            hand_down(chart, values);
         }
         Ok(())
     }
@@ -173,6 +186,45 @@ impl Coalescing<'_> {
 
 fn joined(prefix: &str, key: &str) -> String {
     if prefix.is_empty() { key.to_string() } else { format!("{prefix}.{key}") }
+}
+
+/// The tables that a chart shares with its subcharts: Helm copies `global.a` for each, but `global.a.b` is the same map in
+/// all of them. Each `shared` gets the chart's table and the subchart's.
+fn each_shared(ours: &mut Map, theirs: &mut Map, mut shared: impl FnMut(&mut Value, &mut Value)) {
+    let (Some(Value::Object(ours)), Some(Value::Object(theirs))) = (ours.get_mut(GLOBAL), theirs.get_mut(GLOBAL))
+    else {
+        return;
+    };
+    for (key, ours) in ours.iter_mut() {
+        let (Value::Object(ours), Some(Value::Object(theirs))) = (ours, theirs.get_mut(key)) else { continue };
+        for (key, ours) in ours.iter_mut().filter(|(_, value)| value.is_object()) {
+            match theirs.get_mut(key) {
+                Some(theirs) if theirs.is_object() && theirs != ours => shared(ours, theirs),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Gives a chart what a subchart did to the tables they share; answers whether that was anything.
+fn take_back(values: &mut Map, inner: &mut Map) -> bool {
+    let mut changed = false;
+    each_shared(values, inner, |ours, theirs| {
+        ours.clone_from(theirs);
+        changed = true;
+    });
+    changed
+}
+
+/// Gives all subcharts what others did to the tables they share.
+fn hand_down(chart: &Instance, values: &mut Map) {
+    for child in &chart.children {
+        let Some(Value::Object(inner)) = values.get_mut(&child.name) else { continue };
+        let mut inner = std::mem::take(inner);
+        each_shared(values, &mut inner, |ours, theirs| theirs.clone_from(ours));
+        hand_down(child, &mut inner);
+        values.insert(child.name.clone(), Value::Object(inner));
+    }
 }
 
 /// Takes away all nulls, at every depth of mappings.

@@ -1,7 +1,7 @@
 //! Reading a chart's folder, as Helm walks it: in the order of names, through symbolic links, past what `.helmignore` names.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{MAX_FILE_BYTES, MAX_FILES};
@@ -12,6 +12,8 @@ use crate::ignore::{self, RuleError, Rules};
 pub const MAX_FOLDER_BYTES: u64 = 512 * 1024 * 1024;
 /// How deep folders may lie in each other.
 const MAX_DEPTH: usize = 64;
+/// How many names may be looked at, ignored ones and folders included: links can lead to the same folder over and over.
+const MAX_VISITED: usize = 4 * MAX_FILES;
 
 /// Where symbolic links may lead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,15 +88,25 @@ pub(crate) fn words(error: &io::Error) -> String {
 pub fn read_folder(top: &Path, links: Links) -> Result<Vec<File>, FolderError> {
     let unreadable = |source| FolderError::Read { path: top.to_path_buf(), source };
     let top = fs::canonicalize(top).map_err(unreadable)?;
-    let rules = match fs::read_to_string(top.join(ignore::FILE_NAME)) {
-        Ok(text) => Rules::read(&text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
-        Err(source) => return Err(FolderError::Read { path: top.join(ignore::FILE_NAME), source }),
-    };
-    let rules = rules.with_defaults();
-    let mut walk = Walk { top: &top, rules, links, files: Vec::new(), bytes: 0 };
+    let mut walk = Walk { top: &top, rules: Rules::default(), links, files: Vec::new(), bytes: 0, visited: 0 };
+    let path = top.join(ignore::FILE_NAME);
+    if let Some(data) = walk.one(&path, ignore::FILE_NAME)? {
+        let text = String::from_utf8(data).map_err(|odd| io::Error::new(io::ErrorKind::InvalidData, odd));
+        walk.rules = Rules::read(&text.map_err(|source| FolderError::Read { path, source })?)?;
+    }
+    walk.rules = std::mem::take(&mut walk.rules).with_defaults();
     walk.folder(&top, "", &mut vec![top.clone()])?;
     Ok(walk.files)
+}
+
+/// One file at the top of a chart's folder, by the same rules; none where there is none.
+///
+/// # Errors
+/// When it cannot or must not be read.
+pub fn read_file(top: &Path, name: &str, links: Links) -> Result<Option<Vec<u8>>, FolderError> {
+    let top = fs::canonicalize(top).map_err(|source| FolderError::Read { path: top.to_path_buf(), source })?;
+    let walk = Walk { top: &top, rules: Rules::default(), links, files: Vec::new(), bytes: 0, visited: 0 };
+    walk.one(&top.join(name), name)
 }
 
 struct Walk<'a> {
@@ -103,6 +115,7 @@ struct Walk<'a> {
     links: Links,
     files: Vec<File>,
     bytes: u64,
+    visited: usize,
 }
 
 impl Walk<'_> {
@@ -127,6 +140,10 @@ impl Walk<'_> {
     }
 
     fn entry(&mut self, path: &Path, name: &str, above: &mut Vec<PathBuf>) -> Result<(), FolderError> {
+        self.visited += 1;
+        if self.visited > MAX_VISITED {
+            return Err(FolderError::TooLarge(self.top.to_path_buf()));
+        }
         let read = |source| FolderError::Read { path: path.to_path_buf(), source };
         let mut kind = fs::symlink_metadata(path).map_err(read)?;
         let mut real = path.to_path_buf();
@@ -167,18 +184,42 @@ impl Walk<'_> {
     }
 
     fn file(&mut self, path: &Path, name: &str, size: u64) -> Result<(), FolderError> {
-        if size > MAX_FILE_BYTES {
-            let base = name.rsplit('/').next().unwrap_or(name);
-            return Err(FolderError::FileTooLarge(base.to_string()));
-        }
         self.bytes += size;
-        if self.bytes > MAX_FOLDER_BYTES || self.files.len() >= MAX_FILES {
+        if size <= MAX_FILE_BYTES && (self.bytes > MAX_FOLDER_BYTES || self.files.len() >= MAX_FILES) {
             return Err(FolderError::TooLarge(self.top.to_path_buf()));
         }
-        let data = fs::read(path).map_err(|source| FolderError::Read { path: path.to_path_buf(), source })?;
-        self.files.push(File::new(name, &data));
+        self.files.push(File::new(name, &read_bounded(path, name)?));
         Ok(())
     }
+
+    /// A file that is read before all others.
+    fn one(&self, path: &Path, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
+        let read = |source| FolderError::Read { path: path.to_path_buf(), source };
+        let mut kind = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(read)?,
+        };
+        if kind.is_symlink() {
+            kind = fs::symlink_metadata(self.followed(path)?).map_err(read)?;
+        }
+        // To read a folder fails with the system's own words.
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(FolderError::Irregular(path.to_path_buf()));
+        }
+        read_bounded(path, name).map(Some)
+    }
+}
+
+/// The bytes of a file, which may grow while it is read.
+fn read_bounded(path: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
+    let read = |source| FolderError::Read { path: path.to_path_buf(), source };
+    let mut data = Vec::new();
+    fs::File::open(path).map_err(read)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut data).map_err(read)?;
+    if data.len() as u64 > MAX_FILE_BYTES {
+        let base = name.rsplit('/').next().unwrap_or(name);
+        return Err(FolderError::FileTooLarge(base.to_string()));
+    }
+    Ok(data)
 }
 
 #[cfg(test)]

@@ -78,8 +78,7 @@ impl Given {
                 set(line, &Kind::Json, &mut all).map_err(|_| GivenError::Json(line.clone()))?;
             }
         }
-        let from_file =
-            |name: &str| read(name).map(|bytes| Value::String(String::from_utf8_lossy(&bytes).into_owned()));
+        let from_file = |name: &str| read(name).and_then(|bytes| text_of_file(name, bytes)).map(Value::String);
         let options: [(&'static str, &Vec<String>, Kind<'_>); 4] = [
             ("--set", &self.typed, Kind::Typed),
             ("--set-string", &self.text, Kind::Text),
@@ -92,5 +91,30 @@ impl Given {
             }
         }
         Ok(all)
+    }
+}
+
+/// A file's bytes as a value. Values are text: what is none would be changed on the way.
+///
+/// # Errors
+/// In words, when it is no UTF-8.
+pub fn text_of_file(name: &str, bytes: Vec<u8>) -> Result<String, String> {
+    let hint = "give it encoded, for example by base64, and let the template decode it";
+    String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8, and values are text\nhint: {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_text_is_refused_and_not_changed() {
+        let given = Given { from_files: vec!["a=key.p12".to_string()], ..Given::default() };
+        let error = given.values(&|_| Ok(vec![0x30, 0x82, 0xff])).unwrap_err().to_string();
+        assert!(error.contains("key.p12 is not UTF-8") && error.contains("hint: give it encoded"), "{error}");
+        let values = given.values(&|_| Ok("grün".into())).unwrap();
+        assert_eq!(values["a"], "grün");
     }
 }

@@ -13,6 +13,9 @@ use crate::metadata::Dependency;
 use crate::talk::Talk;
 use crate::values;
 
+/// How many charts may take part under all their names. The largest umbrellas have a few hundred.
+pub const MAX_INSTANCES: usize = 10_000;
+
 /// A chart in its place.
 #[derive(Clone, Debug)]
 pub struct Instance {
@@ -46,15 +49,22 @@ impl Instance {
     /// When a subchart's values are no mapping.
     pub fn enabled(chart: &Arc<Chart>, values: &Map, talk: &mut Talk) -> Result<Self, CoalesceError> {
         let mut instance = Self::whole(chart);
-        instance.enable(values, "", talk)?;
+        let mut count = instance.count();
+        instance.enable(values, "", &mut count, talk)?;
         Ok(instance)
     }
 
-    fn enable(&mut self, given: &Map, path: &str, talk: &mut Talk) -> Result<(), CoalesceError> {
+    /// How many charts it is, with those below it.
+    fn count(&self) -> usize {
+        1 + self.children.iter().map(Self::count).sum::<usize>()
+    }
+
+    /// `count` is how many charts there are in all.
+    fn enable(&mut self, given: &Map, path: &str, count: &mut usize, talk: &mut Talk) -> Result<(), CoalesceError> {
         if self.dependencies.is_none() {
             return Ok(());
         }
-        self.resolve_aliases();
+        self.resolve_aliases(count)?;
         let mut all = restricted(given, path, self);
         coalesce(self, &mut all, Nulls::Remove, talk)?;
         let mut dependencies = self.dependencies.take().unwrap_or_default();
@@ -69,14 +79,14 @@ impl Instance {
         dependencies.retain(|dependency| !removed.contains(&dependency.name));
         for child in &mut self.children {
             let below = format!("{path}{}.", child.name);
-            child.enable(&all, &below, talk)?;
+            child.enable(&all, &below, count, talk)?;
         }
         self.dependencies = (!dependencies.is_empty()).then_some(dependencies);
         Ok(())
     }
 
     /// Puts what `Chart.yaml` names behind what only lies in `charts/`, once for every alias.
-    fn resolve_aliases(&mut self) {
+    fn resolve_aliases(&mut self, count: &mut usize) -> Result<(), CoalesceError> {
         let wanted = self.dependencies.as_deref().unwrap_or_default();
         let named = |child: &Instance, dependency: &Dependency| {
             child.name == dependency.name && range::satisfies(&dependency.version, &child.chart.metadata.version)
@@ -85,6 +95,10 @@ impl Instance {
         let mut children: Vec<Instance> = self.children.iter().filter(unnamed).cloned().collect();
         for dependency in wanted {
             let Some(child) = self.children.iter().find(|child| named(child, dependency)) else { continue };
+            *count += child.count();
+            if *count > MAX_INSTANCES {
+                return Err(CoalesceError::TooManyInstances);
+            }
             let name = dependency.known_as().to_string();
             children.push(Instance { name, ..child.clone() });
         }
@@ -92,6 +106,7 @@ impl Instance {
         for dependency in self.dependencies.iter_mut().flatten() {
             dependency.name = dependency.known_as().to_string();
         }
+        Ok(())
     }
 
     /// Gives parents the values their subcharts export.

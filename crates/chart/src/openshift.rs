@@ -125,7 +125,7 @@ impl Template {
                 return Err(mismatch(&other, "Go struct field Template.objects", "[]runtime.RawExtension").into());
             }
         };
-        let mut fields = Fields::of(&map, "Template");
+        let mut fields = Fields::strict(&map, "Template");
         let message = fields.text("message");
         let labels = fields.text_map("labels").map(|labels| labels.into_iter().collect());
         let parameters = fields.list("parameters", "[]v1.Parameter").unwrap_or_default();
@@ -156,7 +156,8 @@ impl Template {
         if !given.labels.is_empty() {
             self.labels.get_or_insert_default().extend(given.labels.clone());
         }
-        let problems = self.generate(chance);
+        let mut problems = self.generate(chance);
+        problems.extend(self.objects.iter().enumerate().filter_map(kindless));
         if !problems.is_empty() {
             return Err(TemplateError::Invalid { name: self.name, problems });
         }
@@ -198,6 +199,16 @@ impl Template {
     }
 }
 
+/// What is wrong with an object that does not say what it is.
+fn kindless((index, object): (usize, &Value)) -> Option<String> {
+    let known = object.get("kind").and_then(Value::as_str).is_some_and(|kind| !kind.is_empty());
+    let shown = json::to_string(object);
+    (!known).then(|| {
+        let text = format!("unable to handle object: Object 'Kind' is missing in '{shown}'");
+        format!("template.objects[{index}]: Invalid value: {shown}: {text}")
+    })
+}
+
 /// A parameter as JSON, which is how Kubernetes shows a struct that is refused.
 fn shown(parameter: &Parameter) -> String {
     let mut map = Map::new();
@@ -213,7 +224,7 @@ fn parameter(item: &Value) -> Result<Parameter, DecodeError> {
     let Value::Object(map) = item else {
         return Err(mismatch(item, "Go struct field Template.parameters", "v1.Parameter"));
     };
-    let mut fields = Fields::of(map, "Parameter.parameters");
+    let mut fields = Fields::strict(map, "Parameter.parameters");
     let read = Parameter {
         name: fields.text("name"),
         value: fields.text("value"),

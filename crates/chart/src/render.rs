@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_object::{Map, yaml as yaml_object};
 use switchboard_template::sprig::Ambient;
-use switchboard_template::{Limits, MissingKey, Options, Set, Str, Value};
+use switchboard_template::{Ledger, Limits, MissingKey, Options, Set, Str, Value, free_cycles};
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
@@ -284,12 +284,26 @@ fn execute_with(
     values: &Map,
     only: Option<&str>,
 ) -> Result<Executed, RenderError> {
+    let executed = execute_all(set, assembled, request, values, only);
+    // Now that the values are gone: templates may have put them into themselves.
+    free_cycles();
+    executed
+}
+
+fn execute_all(
+    set: &Arc<Set>,
+    assembled: &Assembled,
+    request: &Request,
+    values: &Map,
+    only: Option<&str>,
+) -> Result<Executed, RenderError> {
     let dots = data::dots(&assembled.root, values, &request.release, &request.capabilities);
     let run = Run::new(set.clone(), assembled.parsed.clone(), request.view.clone(), request.lint);
     let hosts: [&dyn Any; 2] = [&run, &request.ambient];
     let options = Options { missing_key: MissingKey::Zero, limits: request.limits, hosts: &hosts };
     let (mut files, mut first_odd) = (BTreeMap::new(), None);
     let mut written = 0;
+    let mut ledger = Ledger::new(&request.limits);
     for template in &assembled.templates {
         let partial = template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
         if partial || only.is_some_and(|only| only != template.name) {
@@ -299,9 +313,8 @@ fn execute_with(
         if let Some(map) = dot.as_map() {
             map.insert(Str::new("Template"), template_of(template));
         }
-        let text = set.render(&template.name, dot, &options).map_err(|error| RenderError::Template {
-            text: problem::of_running(&template.name, &error),
-            place: place::of_error(&error),
+        let text = set.render_on(&mut ledger, &template.name, dot, &options).map_err(|error| {
+            RenderError::Template { text: problem::of_running(&template.name, &error), place: place::of_error(&error) }
         })?;
         written += text.len();
         if written > MAX_OUTPUT_BYTES {

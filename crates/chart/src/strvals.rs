@@ -120,6 +120,7 @@ impl Parser<'_> {
                 "value name nested level is greater than maximum supported nested level of {MAX_NESTED_NAMES}"
             ));
         }
+        let known = data.contains_key(&key);
         let mut inner = match data.remove(&key) {
             None => Map::new(),
             Some(Value::Object(map)) => map,
@@ -129,7 +130,7 @@ impl Parser<'_> {
         if done.is_ok() && inner.is_empty() {
             return error(format!("key map {} has no value", quote(&key)));
         }
-        if !inner.is_empty() {
+        if known || !inner.is_empty() {
             put(data, key, Value::Object(inner));
         }
         done
@@ -256,6 +257,7 @@ impl Parser<'_> {
             }
             Some('[') => {
                 let next = self.index()?;
+                let nothing = list.get(at).is_some_and(Value::is_null);
                 let mut inner = match list.get_mut(at).map(Value::take) {
                     None | Some(Value::Null) => Vec::new(),
                     Some(Value::Array(inner)) => inner,
@@ -265,7 +267,7 @@ impl Parser<'_> {
                 if done.is_ok() {
                     return put_at(list, index, Value::Array(inner));
                 }
-                if at < list.len() {
+                if at < list.len() && !nothing {
                     list[at] = Value::Array(inner);
                 }
                 done

@@ -54,12 +54,22 @@ pub struct Fields<'a> {
     /// What Go calls the place: `Metadata`, or `Metadata.dependencies`.
     place: &'static str,
     error: Option<DecodeError>,
+    strict: bool,
 }
 
 impl<'a> Fields<'a> {
     /// The fields of this mapping.
     pub fn of(map: &'a Map, place: &'static str) -> Self {
-        Self { map, place, error: None }
+        Self { map, place, error: None, strict: false }
+    }
+
+    /// The same, where a text is only what is written as one.
+    pub fn strict(map: &'a Map, place: &'static str) -> Self {
+        Self { strict: true, ..Self::of(map, place) }
+    }
+
+    fn read_text(&self, value: &Value) -> Option<String> {
+        if self.strict { value.as_str().map(str::to_string) } else { text_of(value) }
     }
 
     /// The first error there was.
@@ -87,10 +97,10 @@ impl<'a> Fields<'a> {
         exact.or_else(any_case).filter(|value| !value.is_null())
     }
 
-    /// A text; numbers and booleans become one.
+    /// A text; numbers and booleans become one, unless they are refused.
     pub fn text(&mut self, name: &str) -> String {
         let Some(value) = self.get(name) else { return String::new() };
-        text_of(value).unwrap_or_else(|| {
+        self.read_text(value).unwrap_or_else(|| {
             self.wrong(value, name, "string");
             String::new()
         })
@@ -142,7 +152,7 @@ impl<'a> Fields<'a> {
         if item.is_null() {
             return String::new();
         }
-        text_of(item).unwrap_or_else(|| {
+        self.read_text(item).unwrap_or_else(|| {
             self.wrong(item, name, "string");
             String::new()
         })

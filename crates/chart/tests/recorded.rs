@@ -2,10 +2,15 @@
 //! `oc` is made of. They lie beside the checkout, in `../shared/data`.
 #![allow(clippy::unwrap_used)]
 
+#[path = "recorded/engine.rs"]
+mod engine;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value;
 use switchboard_chart::capabilities::KubeVersion;
 use switchboard_chart::chart::Chart;
@@ -101,11 +106,12 @@ fn manager_files() -> Vec<(PathBuf, PathBuf)> {
     pairs
 }
 
-/// What these cases ask of Go's types and of Helm 3, where Helm 4 answers otherwise.
+/// What these cases ask of Go's types and of Helm 3, where Helm 4 answers otherwise: names of types, and what a chart is as
+/// JSON.
 const OF_HELM_3: [&str; 4] = ["kind", "kind#15", "debug_tojson_release", "debug_tojson_release#1"];
 
 fn engine_chart(helpers: &str, template: &str) -> Compiled {
-    let metadata = "{apiVersion: v2, name: t, version: 1.2.3+b1, appVersion: '4.5', keywords: [k1, k2], type: application, maintainers: [{name: ann}], annotations: {x: y}}";
+    let metadata = "{apiVersion: v2, name: t, version: 1.2.3+b1, appVersion: '4.5', keywords: [k1, k2], type: application, maintainers: [{name: ann, email: a@b}], annotations: {x: y}}";
     let chart = Chart::from_files(vec![
         File::new("Chart.yaml", metadata.as_bytes()),
         File::new("config/a.txt", b"l1\nl2\n"),
@@ -115,6 +121,13 @@ fn engine_chart(helpers: &str, template: &str) -> Compiled {
         File::new("templates/t.yaml", template.as_bytes()),
     ]);
     Compiled::new(chart.unwrap())
+}
+
+/// The place deepest inside an error: the last `file:line:column` of it, or `file:line` of a template that is none.
+fn innermost(error: &str) -> Option<&str> {
+    static PLACE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"([\w./-]+\.(yaml|tpl|txt)|gotpl):\d+(:\d+)?").expect("a constant"));
+    PLACE.find_iter(error).last().map(|found| found.as_str())
 }
 
 fn engine_cases(name: &str) {
@@ -137,7 +150,10 @@ fn engine_cases(name: &str) {
                 (got != answer["Out"].as_str().unwrap()).then(|| format!("{got:?}, not {:?}", answer["Out"]))
             }
             (Ok(files), error) => Some(format!("{files:?}, not the error {error}")),
-            (Err(_), error) if !error.is_empty() => None,
+            (Err(told), error) if !error.is_empty() => {
+                let told = told.to_string();
+                (innermost(&told) != innermost(error)).then(|| format!("the error {told}, not {error}"))
+            }
             (Err(error), _) => Some(format!("the error {error}, not {:?}", answer["Out"])),
         };
         let known = OF_HELM_3.contains(&id);

@@ -3,6 +3,7 @@
 //! `yes` is true, `0777` is octal, `<<` merges, `y: 1` has the key `true`. Written text is the same to the byte: keys in natural order,
 //! block style, quotes only where a reader would be misled.
 
+mod alias;
 mod analyze;
 mod bytes;
 mod emit;

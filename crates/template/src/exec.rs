@@ -4,6 +4,7 @@ mod call;
 mod eval;
 mod field;
 mod frame;
+pub(crate) mod ledger;
 mod range;
 mod slot;
 pub(crate) mod whole;
@@ -17,6 +18,7 @@ use crate::set::Set;
 use crate::stack;
 use crate::value::{Str, Value};
 use frame::Frame;
+use ledger::Ledger;
 pub(crate) use slot::Slot;
 
 /// Executions within executions. Helm's `include` lets a template be in itself a thousand times; errors of all levels
@@ -35,7 +37,7 @@ pub struct Execution<'a> {
     renders: usize,
     /// Actions and parentheses within each other, of all templates that run.
     nesting: usize,
-    steps_left: u64,
+    ledger: Ledger,
     /// The key that was missed last, for the error when nothing stands in for it.
     missed: Option<Str>,
     /// Argument lists that wait to be used again.
@@ -44,7 +46,7 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    pub(crate) fn new(set: &Arc<Set>, options: Options<'a>, out: Vec<u8>) -> Execution<'a> {
+    pub(crate) fn new(set: &Arc<Set>, options: Options<'a>, ledger: Ledger, out: Vec<u8>) -> Execution<'a> {
         Execution {
             set: set.clone(),
             options,
@@ -53,15 +55,16 @@ impl<'a> Execution<'a> {
             depth: 0,
             renders: 0,
             nesting: 0,
-            steps_left: options.limits.steps,
+            ledger,
             missed: None,
             spare_slots: Vec::new(),
             spare_values: Vec::new(),
         }
     }
 
-    pub(crate) fn into_output(self) -> Vec<u8> {
-        self.out
+    /// What was written, and what is left.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Ledger) {
+        (self.out, self.ledger)
     }
 
     /// Executes a template of the running set and adds what it writes to the output, partly if it fails.
@@ -137,8 +140,8 @@ impl<'a> Execution<'a> {
 
     /// Takes steps from the budget, for functions whose work grows with a number they were given.
     pub fn charge(&mut self, steps: u64) -> Result<(), Error> {
-        match self.steps_left.checked_sub(steps) {
-            Some(left) => self.steps_left = left,
+        match self.ledger.steps_left.checked_sub(steps) {
+            Some(left) => self.ledger.steps_left = left,
             None => return Err(Error::call(format!("took more than {} steps", self.options.limits.steps))),
         }
         Ok(())
@@ -153,8 +156,29 @@ impl<'a> Execution<'a> {
         self.charge(bytes as u64 / 64)
     }
 
+    /// Accounts for memory that a function took beside its result, which is accounted for itself: all functions together
+    /// may take only so much.
+    pub fn charge_memory(&mut self, bytes: usize) -> Result<(), Error> {
+        match self.ledger.bytes_left.checked_sub(bytes as u64) {
+            Some(left) => self.ledger.bytes_left = left,
+            None => {
+                let total = ledger::total_bytes(&self.options.limits);
+                return Err(Error::call(format!("made more than {total} bytes of texts and lists")));
+            }
+        }
+        Ok(())
+    }
+
     /// Accounts for a list of so many elements before it is made.
     pub(crate) fn charge_list(&mut self, count: u64) -> Result<(), Error> {
         self.charge_bytes(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size_of::<Value>()))
+    }
+
+    pub(crate) fn steps_left(&self) -> u64 {
+        self.ledger.steps_left
+    }
+
+    pub(crate) fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
     }
 }

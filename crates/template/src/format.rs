@@ -16,8 +16,8 @@ pub(crate) use float::{Width, append as append_float};
 /// Deepest value that is printed. A map can contain itself, and Go dies of that.
 const MAX_DEPTH: usize = 10_000;
 
-/// Largest text made where no execution gives a limit.
-const MAX_BYTES: usize = 256 << 20;
+/// Largest text made where no execution gives a limit: those are parts of errors.
+const MAX_BYTES: usize = 1 << 20;
 
 /// Go's `fmt.Sprint`: spaces between operands when neither is a string.
 pub fn sprint(values: &[Value]) -> Vec<u8> {

@@ -29,8 +29,11 @@ mod value;
 
 pub use error::{Error, Spot};
 pub use exec::Execution;
+pub use exec::ledger::Ledger;
 pub use exec::whole::{KEPT, MAX_PARTS, SEEN};
 pub use function::{Body, Function, Functions, Signature};
 pub use options::{Limits, MissingKey, Options};
 pub use set::Set;
-pub use value::{Kind, List, Map, Method, MethodBody, Named, Numbers, Object, Sequence, Shape, Str, Type, Value};
+pub use value::{
+    Kind, List, Map, Method, MethodBody, Named, Numbers, Object, Sequence, Shape, Str, Type, Value, free_cycles,
+};

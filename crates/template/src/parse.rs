@@ -11,6 +11,7 @@ mod tests;
 mod token;
 mod unquote;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use lexer::Delimiters;
@@ -30,7 +31,7 @@ const MAX_TEXT_BYTES: usize = 1 << 30;
 /// Deepest nesting of `if`, `with`, `range` and `block`. Go has no bound but its memory.
 const MAX_NESTING: usize = 10_000;
 
-/// Parses a text into the trees it defines; its own comes last, unless a `define` has its name.
+/// Parses a text into the trees it defines, its own among them.
 pub(crate) fn parse(
     file: &Str,
     text: &[u8],
@@ -41,7 +42,8 @@ pub(crate) fn parse(
     let mut lexer = Lexer::new(text, delimiters);
     lexer.break_is_keyword = !functions.contains("break");
     lexer.continue_is_keyword = !functions.contains("continue");
-    let mut shared = Shared { lexer, functions, file, text: shared_text, trees: Vec::new(), nesting: 0 };
+    let mut shared =
+        Shared { lexer, functions, file, text: shared_text, trees: Vec::new(), defined: HashMap::new(), nesting: 0 };
     let parser = Parser::new(&mut shared, file.clone());
     if text.len() > MAX_TEXT_BYTES {
         return Err(parser.error(format!("text of {} bytes is larger than the limit of {MAX_TEXT_BYTES}", text.len())));
@@ -57,6 +59,8 @@ struct Shared<'t> {
     file: &'t Str,
     text: Arc<[u8]>,
     trees: Vec<Tree>,
+    /// Where the trees stand, by name.
+    defined: HashMap<Str, usize>,
     nesting: usize,
 }
 
@@ -68,6 +72,8 @@ struct Parser<'p, 't> {
     tokens: [Token<'t>; 3],
     peeked: usize,
     names: Vec<Str>,
+    /// Where the names stand.
+    places: HashMap<Str, u32>,
     /// Variables that are declared here.
     scope: Vec<u32>,
     action_line: usize,
@@ -102,6 +108,7 @@ impl<'p, 't> Parser<'p, 't> {
             tokens,
             peeked: 0,
             names,
+            places: HashMap::new(),
             scope: vec![0],
             action_line: 0,
             range_depth: 0,
@@ -145,20 +152,25 @@ impl<'p, 't> Parser<'p, 't> {
     /// Adds the finished tree to those of the text. An empty one gives way to another of its name.
     fn add(mut self, root: Vec<Node>) -> Result<(), Error> {
         let text = self.shared.text.clone();
-        let known = self.shared.trees.iter().position(|tree| tree.name == self.name);
-        if let Some(known) = known {
-            if !is_empty(&self.shared.trees[known].root, &text) {
-                if !is_empty(&root, &text) {
-                    let name = quote::quote(&self.name);
-                    return Err(self.error(format!("template: multiple definition of template {name}")));
-                }
-                return Ok(());
+        let known = self.shared.defined.get(&self.name).copied();
+        if let Some(known) = known
+            && !is_empty(&self.shared.trees[known].root, &text)
+        {
+            if !is_empty(&root, &text) {
+                let name = quote::quote(&self.name);
+                return Err(self.error(format!("template: multiple definition of template {name}")));
             }
-            self.shared.trees.remove(known);
+            return Ok(());
         }
         let variables = std::mem::take(&mut self.names);
         let tree = Tree { name: self.name.clone(), file: self.shared.file.clone(), text, root, variables };
-        self.shared.trees.push(tree);
+        match known {
+            Some(known) => self.shared.trees[known] = tree,
+            None => {
+                self.shared.defined.insert(self.name.clone(), self.shared.trees.len());
+                self.shared.trees.push(tree);
+            }
+        }
         Ok(())
     }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::exec::Execution;
+use crate::exec::ledger::Ledger;
 use crate::function::Functions;
 use crate::options::Options;
 use crate::parse::{self, Delimiters, Tree};
-use crate::value::{Str, Value};
+use crate::value::{Str, Value, free_cycles};
 
 /// A set of templates by name, with the functions they call.
 ///
@@ -110,9 +111,23 @@ impl Set {
         options: &Options<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let mut execution = Execution::new(self, *options, std::mem::take(out));
-        let outcome = execution.run(name.as_ref(), data);
-        *out = execution.into_output();
+        let outcome = self.execute_on(&mut Ledger::new(&options.limits), name.as_ref(), data, options, out);
+        free_cycles();
+        outcome
+    }
+
+    fn execute_on(
+        self: &Arc<Set>,
+        ledger: &mut Ledger,
+        name: &[u8],
+        data: &Value,
+        options: &Options<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let lent = std::mem::replace(ledger, Ledger::spent());
+        let mut execution = Execution::new(self, *options, lent, std::mem::take(out));
+        let outcome = execution.run(name, data);
+        (*out, *ledger) = execution.into_parts();
         outcome
     }
 
@@ -125,6 +140,18 @@ impl Set {
     ) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         self.execute(name, data, options, &mut out).map(|()| out)
+    }
+
+    /// Like [`Set::render`], with what others left of their means. Whoever is done with them calls [`free_cycles`].
+    pub fn render_on(
+        self: &Arc<Set>,
+        ledger: &mut Ledger,
+        name: impl AsRef<[u8]>,
+        data: &Value,
+        options: &Options<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        self.execute_on(ledger, name.as_ref(), data, options, &mut out).map(|()| out)
     }
 
     pub(crate) fn lookup(&self, name: &[u8]) -> Option<Arc<Tree>> {

@@ -1,6 +1,7 @@
 //! Values as templates see them: Go's kinds, Go's types, Go's idea of truth.
 
 mod collection;
+mod cycle;
 mod json;
 mod object;
 mod teardown;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub use collection::{List, Map};
+pub use cycle::free_cycles;
 pub use json::Numbers;
 pub use object::{Method, MethodBody, Object, Sequence};
 pub use text::Str;

@@ -86,8 +86,25 @@ fn archives_inside_share_one_budget() {
 }
 
 #[test]
+fn archives_inside_share_what_their_folders_take() {
+    let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_size(0);
+    for _ in 0..1_000 {
+        builder.append_data(&mut header, "shop/folder", std::io::empty()).unwrap();
+    }
+    let bytes = builder.into_inner().unwrap().finish().unwrap();
+    let mut budget = Budget { unpacked: 1_300_000, ..Budget::default() };
+    // Each alone is within it.
+    assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::Empty)));
+    assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::Empty)));
+    assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::TooLarge)));
+}
+
+#[test]
 fn more_files_than_a_chart_has_are_refused() {
-    let mut budget = Budget { bytes: 100, files: 1 };
+    let mut budget = Budget { bytes: 100, files: 1, ..Budget::default() };
     let bytes = packed(&[("shop/a", b""), ("shop/b", b"")]);
     assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::TooManyFiles)));
 }

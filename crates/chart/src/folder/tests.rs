@@ -71,3 +71,49 @@ fn what_is_no_file_or_too_large_is_refused() {
     let _listening = std::os::unix::net::UnixListener::bind(socket.path().join("s")).unwrap();
     assert!(matches!(read_folder(socket.path(), Links::Inside), Err(FolderError::Irregular(_))));
 }
+
+#[test]
+fn what_is_read_first_is_read_by_the_same_rules() {
+    let secret = folder(&[("secret", "apiVersion: v2\nname: stolen\nversion: 1.0.0\n")]);
+    for name in [ignore::FILE_NAME, "Chart.yaml"] {
+        let first = |top: &Path, links| match name {
+            "Chart.yaml" => crate::chart::Chart::load(top, links).map(|_| ()).map_err(|error| error.to_string()),
+            _ => read_folder(top, links).map(|_| ()).map_err(|error| error.to_string()),
+        };
+        let top = folder(&[]);
+        symlink("/dev/zero", top.path().join(name)).unwrap();
+        let error = first(top.path(), Links::Anywhere).unwrap_err();
+        assert!(error.contains("cannot load irregular file"), "{name}: {error}");
+        let error = first(top.path(), Links::Inside).unwrap_err();
+        assert!(error.contains("leads out of the chart"), "{name}: {error}");
+
+        let top = folder(&[]);
+        symlink(secret.path().join("secret"), top.path().join(name)).unwrap();
+        let error = first(top.path(), Links::Inside).unwrap_err();
+        assert!(error.contains("leads out of the chart"), "{name}: {error}");
+        first(top.path(), Links::Anywhere).unwrap();
+
+        let top = folder(&[]);
+        let made = std::process::Command::new("mkfifo").arg(top.path().join(name)).status().unwrap();
+        assert!(made.success());
+        let error = first(top.path(), Links::Inside).unwrap_err();
+        assert!(error.contains("cannot load irregular file"), "{name}: {error}");
+
+        let top = folder(&[]);
+        fs::File::create(top.path().join(name)).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        let error = first(top.path(), Links::Inside).unwrap_err();
+        assert!(error.contains("is larger than the maximum file size 5242880"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn links_that_fan_out_end() {
+    let top = folder(&[("d40/a.txt", "")]);
+    for level in 0..40 {
+        let here = top.path().join(format!("d{level}"));
+        fs::create_dir_all(&here).unwrap();
+        symlink(format!("../d{}", level + 1), here.join("x")).unwrap();
+        symlink(format!("../d{}", level + 1), here.join("y")).unwrap();
+    }
+    assert!(matches!(read_folder(top.path(), Links::Inside), Err(FolderError::TooLarge(_))));
+}

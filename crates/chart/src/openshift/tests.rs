@@ -75,3 +75,20 @@ fn what_is_missing_or_unknown_is_said_in_the_words_of_oc() {
             .contains("not a valid Template but Pod")
     );
 }
+
+#[test]
+fn what_oc_refuses_to_read_is_refused() {
+    for parameter in [json!({"name": "A", "value": 5}), json!({"name": "A", "value": true}), json!({"name": 1})] {
+        let whole = json!({"kind": "Template", "parameters": [parameter], "objects": []});
+        let error = Template::of(whole).unwrap_err().to_string();
+        assert!(error.contains("cannot unmarshal") && error.contains("of type string"), "{error}");
+    }
+    let error = Template::of(json!({"kind": "Template", "labels": {"a": 1}})).unwrap_err().to_string();
+    assert!(error.contains("cannot unmarshal number"), "{error}");
+    let template = template(json!([]), json!({"metadata": {"name": "n"}}));
+    let error = template.process(&Given::default(), &mut Chance::seeded(1)).unwrap_err().to_string();
+    assert!(
+        error.contains("template.objects[0]: Invalid value") && error.contains("Object 'Kind' is missing"),
+        "{error}"
+    );
+}

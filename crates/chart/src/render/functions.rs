@@ -77,24 +77,33 @@ fn add_conversions(table: &mut Functions) {
         execution.charge_whole(arguments, SEEN)?;
         sprig::toml::write(&arguments[0]).map(Value::string).map_err(Error::call)
     });
-    table.add("fromYaml", MAP_OF_TEXT, |_, arguments| {
-        let read =
-            read_yaml(&arguments[0]).map(|json| if json.is_null() { Json::Object(Default::default()) } else { json });
-        Ok(map_or_error(read.and_then(|json| a_map(json, typed::mismatch))))
+    reads(table, "fromYaml", MAP_OF_TEXT, |text| {
+        let read = read_yaml(text).map(|json| if json.is_null() { Json::Object(Default::default()) } else { json });
+        map_or_error(read.and_then(|json| a_map(json, typed::mismatch)))
     });
-    table.add("fromYamlArray", LIST_OF_TEXT, |_, arguments| {
-        let read = read_yaml(&arguments[0]).map(|json| if json.is_null() { Json::Array(Vec::new()) } else { json });
-        Ok(list_or_error(read.and_then(|json| a_list(json, typed::mismatch))))
+    reads(table, "fromYamlArray", LIST_OF_TEXT, |text| {
+        let read = read_yaml(text).map(|json| if json.is_null() { Json::Array(Vec::new()) } else { json });
+        list_or_error(read.and_then(|json| a_list(json, typed::mismatch)))
     });
-    table.add("fromJson", MAP_OF_TEXT, |_, arguments| {
-        Ok(map_or_error(read_json(&arguments[0]).and_then(|json| a_map(json, typed::json_mismatch))))
+    reads(table, "fromJson", MAP_OF_TEXT, |text| {
+        map_or_error(read_json(text).and_then(|json| a_map(json, typed::json_mismatch)))
     });
-    table.add("fromJsonArray", LIST_OF_TEXT, |_, arguments| {
-        Ok(list_or_error(read_json(&arguments[0]).and_then(|json| a_list(json, typed::json_mismatch))))
+    reads(table, "fromJsonArray", LIST_OF_TEXT, |text| {
+        list_or_error(read_json(text).and_then(|json| a_list(json, typed::json_mismatch)))
     });
-    table.add("fromToml", MAP_OF_TEXT, |_, arguments| {
-        let text = arguments[0].as_str().cloned().unwrap_or_default();
-        Ok(sprig::toml::read(&text).unwrap_or_else(|error| Value::map([("Error", Value::from(error))])))
+    reads(table, "fromToml", MAP_OF_TEXT, |text| {
+        let text = text.as_str().cloned().unwrap_or_default();
+        sprig::toml::read(&text).unwrap_or_else(|error| Value::map([("Error", Value::from(error))]))
+    });
+}
+
+/// A function that makes a value of a text: much more than the text takes.
+fn reads(table: &mut Functions, name: &str, signature: Signature, read: fn(&Value) -> Value) {
+    table.add(name, signature, move |execution, arguments| {
+        let length = arguments[0].as_str().map_or(0, |text| text.len());
+        execution.charge(length as u64)?;
+        let value = read(&arguments[0]);
+        execution.charge_read(&value, length).map(|()| value)
     });
 }
 

@@ -1,32 +1,38 @@
 //! Marks in a template's text that come out with what it writes and say where that came from.
 //!
-//! A mark stands before the first character of each line that is no blank, and before actions within lines, so it never
-//! stands where `{{-` or `-}}` would take blanks away: a marked template writes what it wrote, and the marks.
+//! A mark stands before the first character of each line that is no blank, where `{{-` and `-}}` take nothing away. Before
+//! an action that writes something stands another action that writes the mark, and takes away what the first one would: a
+//! marked template writes what it wrote, and the marks.
 
 /// The private characters a mark begins and ends with.
 const BEGIN: char = '\u{e0f0}';
 const END: char = '\u{e0f1}';
 
-/// The template with marks.
-pub fn mark(source: &str) -> String {
+/// Words that begin an action which writes nothing itself.
+const KEYWORDS: [&str; 8] = ["if", "else", "end", "range", "with", "define", "break", "continue"];
+
+/// The template with marks, which name it by a number.
+pub fn mark(source: &str, file: usize) -> String {
     let mut out = String::with_capacity(source.len() * 2);
     let (mut line, mut column) = (1, 1);
     let mut fresh = true;
     let mut rest = source;
     while let Some(next) = rest.chars().next() {
+        let mark = format!("{BEGIN}{file}:{line}:{column}{END}");
         if rest.starts_with("{{") {
             let length = action(rest);
-            // In front of a trimming action a mark would be in the way; in a line of its own an action needs none.
-            if !fresh && !rest.starts_with("{{-") {
-                out.push_str(&format!("{BEGIN}{line}:{column}{END}"));
-            }
+            let (open, inner) = opened(&rest[..length]);
             advance(&rest[..length], &mut line, &mut column);
-            out.push_str(&rest[..length]);
+            if writes(inner) {
+                out.push_str(&format!("{open}\"{mark}\" }}}}{{{{ {inner}"));
+            } else {
+                out.push_str(&rest[..length]);
+            }
             rest = &rest[length..];
             continue;
         }
         if fresh && !next.is_whitespace() {
-            out.push_str(&format!("{BEGIN}{line}:{column}{END}"));
+            out.push_str(&mark);
             fresh = false;
         }
         fresh = fresh || next == '\n';
@@ -35,6 +41,22 @@ pub fn mark(source: &str) -> String {
         rest = &rest[next.len_utf8()..];
     }
     out
+}
+
+/// What an action begins with, and the rest of it.
+fn opened(action: &str) -> (&str, &str) {
+    let trims = action.strip_prefix("{{-").is_some_and(|rest| rest.starts_with([' ', '\t', '\r', '\n']));
+    let length = if trims { 4 } else { 2 };
+    (&action[..length], &action[length..])
+}
+
+/// Whether an action writes something: it is no keyword, no comment, and sets no variable.
+fn writes(inner: &str) -> bool {
+    let inner = inner.trim_start();
+    let word = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+    let keyword = KEYWORDS.contains(&&inner[..word]) || inner.starts_with("/*");
+    let variable = inner.starts_with('$') && (inner.contains(":=") || inner.contains('='));
+    inner.ends_with("}}") && !keyword && !variable
 }
 
 fn advance(text: &str, line: &mut usize, column: &mut usize) {
@@ -72,8 +94,19 @@ fn action(text: &str) -> usize {
 /// What a marked template wrote, divided into its text and its marks.
 pub struct Marks {
     text: String,
-    /// The byte of the text each mark stood before, and the line and column it names.
-    at: Vec<(usize, usize, usize)>,
+    /// The byte of the text each mark stood before, and what it names.
+    at: Vec<(usize, Marked)>,
+}
+
+/// What a mark names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// The number of the template.
+    pub file: usize,
+    /// The line, counted from one.
+    pub line: usize,
+    /// The column, counted from one.
+    pub column: usize,
 }
 
 impl Marks {
@@ -84,10 +117,9 @@ impl Marks {
         marks.text.push_str(parts.next().unwrap_or_default());
         for part in parts {
             let (place, text) = part.split_once(END).unwrap_or(("", part));
-            if let Some((line, column)) = place.split_once(':')
-                && let (Ok(line), Ok(column)) = (line.parse(), column.parse())
-            {
-                marks.at.push((marks.text.len(), line, column));
+            let numbers: Vec<usize> = place.split(':').filter_map(|number| number.parse().ok()).collect();
+            if let [file, line, column] = numbers[..] {
+                marks.at.push((marks.text.len(), Marked { file, line, column }));
             }
             marks.text.push_str(text);
         }
@@ -99,14 +131,15 @@ impl Marks {
         &self.text
     }
 
-    /// The line and column of the last mark at or before a byte; marks of the same line before others.
-    pub fn last_before(&self, offset: usize) -> Option<(usize, usize)> {
+    /// The last mark at or before a byte; marks of the same line and template before others.
+    pub fn last_before(&self, offset: usize) -> Option<Marked> {
         let end = self.text[offset.min(self.text.len())..].find('\n').map_or(self.text.len(), |at| offset + at);
-        let behind = self.at.partition_point(|(at, ..)| *at <= offset);
+        let behind = self.at.partition_point(|(at, _)| *at <= offset);
+        let first = self.at[..behind].last().map(|(_, marked)| *marked);
+        let alike = |marked: &Marked| first.is_none_or(|first| first.file == marked.file);
         // A value that is written in the middle of the line is what the line is about.
-        let on_line = self.at[behind..].iter().take_while(|(at, ..)| *at <= end).last();
-        let found = on_line.or_else(|| self.at[..behind].last())?;
-        Some((found.1, found.2))
+        let on_line = self.at[behind..].iter().take_while(|(at, _)| *at <= end).map(|(_, marked)| *marked);
+        on_line.filter(alike).last().or(first)
     }
 }
 

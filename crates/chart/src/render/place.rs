@@ -90,16 +90,19 @@ pub(super) fn of_manifest(
         what: format!("rendered {}", quote(&shortened(text.trim()))),
         ..Place::default()
     };
-    let source = template.text.to_text();
-    let marks = marked(template, &source, assembled, request, values).filter(|marks| marks.text() == rendered);
-    let Some((line, column)) = marks.and_then(|marks| marks.last_before(error.offset + before + column)) else {
-        return Some(Box::new(place));
-    };
-    place.line = line;
-    place.column = Some(column);
+    let marked = [Whose::All, Whose::Own(&template.name)].into_iter().find_map(|whose| {
+        let marks = marked(template, whose, assembled, request, values)?;
+        (marks.text() == rendered).then(|| marks.last_before(error.offset + before + column))?
+    });
+    let Some(marked) = marked else { return Some(Box::new(place)) };
+    let from = assembled.templates.get(marked.file)?;
+    place.file.clone_from(&from.name);
+    place.line = marked.line;
+    place.column = Some(marked.column);
     let own = super::data::dots(&assembled.root, values, &request.release, &request.capabilities);
     let own = own.get(template.chart)?.as_map()?.get(b"Values")?;
-    if let Some((path, value)) = culprit(source.lines().nth(line - 1).unwrap_or_default(), &own) {
+    let source = from.text.to_text();
+    if let Some((path, value)) = culprit(source.lines().nth(marked.line - 1).unwrap_or_default(), &own) {
         let shown = shortened(&String::from_utf8_lossy(&format::sprint(std::slice::from_ref(&value))));
         place.what = format!("{}, where `{path}` is {}", place.what, quote(&shown));
         place.hint = Some(remedy(&path, &value));
@@ -107,9 +110,26 @@ pub(super) fn of_manifest(
     Some(Box::new(place))
 }
 
-fn marked(template: &Template, source: &str, assembled: &Assembled, request: &Request, values: &Map) -> Option<Marks> {
+/// Which templates are marked. Some do more with what a helper writes than to print it, and marks would change that.
+#[derive(Clone, Copy)]
+enum Whose<'a> {
+    All,
+    Own(&'a str),
+}
+
+fn marked(
+    template: &Template,
+    whose: Whose<'_>,
+    assembled: &Assembled,
+    request: &Request,
+    values: &Map,
+) -> Option<Marks> {
     let mut set = Set::layer(assembled.set.as_ref().ok()?);
-    set.parse(&template.name, mark(source)).ok()?;
+    for (number, other) in assembled.templates.iter().enumerate() {
+        if matches!(whose, Whose::All) || matches!(whose, Whose::Own(name) if name == other.name) {
+            set.parse(&other.name, mark(&other.text.to_text(), number)).ok()?;
+        }
+    }
     let (rendered, _) = super::execute_with(&Arc::new(set), assembled, request, values, Some(&template.name)).ok()?;
     Some(Marks::read(rendered.get(&template.name)?))
 }

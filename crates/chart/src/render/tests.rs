@@ -190,3 +190,108 @@ fn templates_are_parsed_once_for_a_choice_of_subcharts() {
     chart.render(&request("s1: {x: 1}")).unwrap();
     assert_eq!(chart.shapes.lock().unwrap().len(), 1, "other values, the same templates");
 }
+
+#[test]
+fn templates_of_a_chart_share_its_means() {
+    let busy = "kind: A\n{{ range 600000 }}{{ end }}";
+    let two = compiled(&[("templates/a.yaml", busy), ("templates/b.yaml", busy)]);
+    let mut asked = request("");
+    asked.limits.steps = 1_000_000;
+    let told = two.render(&asked).unwrap_err().to_string();
+    assert!(told.contains("took more than 1000000 steps"), "{told}");
+    compiled(&[("templates/a.yaml", busy)]).render(&asked).unwrap();
+}
+
+#[test]
+fn what_is_read_out_of_texts_and_files_is_paid_for() {
+    let limits = Limits { steps: 500_000, output_bytes: 1 << 20, ..Limits::default() };
+    let file = "x".repeat(500_000);
+    for work in [
+        "fromYamlArray (printf \"[%s]\" (repeat 300000 \"1,\"))",
+        "fromJsonArray (printf \"[%s1]\" (repeat 300000 \"1,\"))",
+        "range 1000 }}{{ $_ := set $d (toString .) ($.Files.Get \"f.txt\") }}{{ end",
+        "range 1000 }}{{ $.Files.AsConfig | len }}{{ end",
+        "range 1000 }}{{ $.Files.Lines \"f.txt\" | len }}{{ end",
+        "range 1000 }}{{ include \"big\" . | len }}{{ end",
+        "range 10000 }}{{ $.Values.YAML | len }}{{ end",
+    ] {
+        let template = format!("{{{{ $d := dict }}}}{{{{ {work} }}}}");
+        let helper = "{{ define \"big\" }}{{ repeat 500000 \"a\" }}{{ end }}";
+        let files = [("f.txt", file.as_str()), ("templates/_h.tpl", helper), ("templates/a.yaml", template.as_str())];
+        let mut asked = request(&format!("text: {}", "y".repeat(100_000)));
+        asked.limits = limits;
+        let told = compiled(&files).render(&asked).unwrap_err().to_string();
+        let bound = ["took more than 500000 steps", "made more than 138412032 bytes"];
+        assert!(bound.iter().any(|bound| told.contains(bound)), "{work}: {told}");
+    }
+}
+
+#[test]
+fn aliases_of_aliases_end() {
+    // Ten levels of charts, each under ten names in the one above: 10^10 of them.
+    let mut files = vec![("Chart.yaml".to_string(), level(0))];
+    let mut folder = String::new();
+    for depth in 1..=10 {
+        folder.push_str(&format!("charts/c{depth}/"));
+        files.push((format!("{folder}Chart.yaml"), level(depth)));
+    }
+    let files = files.iter().map(|(name, text)| File::new(name.clone(), text.as_bytes())).collect();
+    let told = Compiled::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap_err().to_string();
+    assert_eq!(told, "chart dependencies processing failed: aliases make more than 10000 subcharts");
+}
+
+fn level(depth: usize) -> String {
+    let below = depth + 1;
+    let names = (0..10).map(|n| format!("- {{name: c{below}, version: 1.0.0, alias: a{n}}}\n"));
+    let dependencies = if depth < 10 { format!("dependencies:\n{}", names.collect::<String>()) } else { String::new() };
+    format!("apiVersion: v2\nname: c{depth}\nversion: 1.0.0\n{dependencies}")
+}
+
+#[test]
+fn tables_below_a_global_table_are_the_same_in_all_charts() {
+    let shown = "kind: A\nglobal: {{ toJson .Values.global | squote }}\n";
+    let chart = |name: &str| format!("{{apiVersion: v2, name: {name}, version: 1.0.0}}");
+    let files = [
+        ("Chart.yaml", chart("shop")),
+        ("values.yaml", "global: {a: {b: {x: 1}, p: 0}}".to_string()),
+        ("templates/a.yaml", shown.to_string()),
+        ("charts/one/Chart.yaml", chart("one")),
+        ("charts/one/values.yaml", "global: {a: {b: {v: 2}, q: 0}}".to_string()),
+        ("charts/one/templates/a.yaml", shown.to_string()),
+        ("charts/two/Chart.yaml", chart("two")),
+        ("charts/two/values.yaml", "global: {a: {b: {v: 3, z: 4}}}".to_string()),
+        ("charts/two/templates/a.yaml", shown.to_string()),
+    ];
+    let files = files.iter().map(|(name, text)| File::new(*name, text.as_bytes())).collect();
+    let rendered = Compiled::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap().files;
+    let of = |name: &str| rendered[&format!("shop/{name}templates/a.yaml")].clone();
+    let shared = "\"b\":{\"v\":2,\"x\":1,\"z\":4}";
+    assert_eq!(of(""), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0}}}}'\n"));
+    assert_eq!(of("charts/one/"), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0,\"q\":0}}}}'\n"));
+    assert_eq!(of("charts/two/"), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0}}}}'\n"));
+}
+
+#[test]
+fn a_broken_document_is_traced_to_the_action_or_the_helper_that_wrote_it() {
+    let place = |files: &[(&str, &str)], values: &str| {
+        let error = compiled(files).render(&request(values)).unwrap_err();
+        let place = error.place().unwrap();
+        (place.file.clone(), place.line, place.column)
+    };
+    let file = |name: &str| format!("shop/templates/{name}");
+    // An action on a line of its own.
+    let own = "kind: A\nspec:\n  ok: 1\n  {{- .Values.text | nindent 2 }}\n  more: 1\n";
+    assert_eq!(place(&[("templates/a.yaml", own)], "text: 'a: b: c'"), (file("a.yaml"), 4, Some(3)));
+    let own = "kind: A\nspec:\n  ok: 1\n{{ .Values.text | indent 2 }}\n";
+    assert_eq!(place(&[("templates/a.yaml", own)], "text: 'a: b: c'"), (file("a.yaml"), 4, Some(1)));
+    // A line of a helper, in another file.
+    let helper = "{{ define \"labels\" -}}\napp: shop\nnote: {{ .Values.text }}\n{{- end }}\n";
+    let user = "kind: A\nlabels:\n  {{- include \"labels\" . | nindent 2 }}\n";
+    let files = [("templates/_h.tpl", helper), ("templates/a.yaml", user)];
+    assert_eq!(place(&files, "text: 'a: b'"), (file("_h.tpl"), 3, Some(7)));
+    // What is done with a helper's text may depend on it: the line that calls it is known still.
+    let user = "kind: A\n{{ if eq (include \"name\" .) \"shop\" }}x: 1{{ end }}\nlabels:\n  {{- include \"labels\" . | nindent 2 }}\n";
+    let named = format!("{helper}{{{{ define \"name\" }}}}shop{{{{ end }}}}");
+    let files = [("templates/_h.tpl", named.as_str()), ("templates/a.yaml", user)];
+    assert_eq!(place(&files, "text: 'a: b'"), (file("a.yaml"), 4, Some(3)));
+}

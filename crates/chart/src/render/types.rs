@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use switchboard_template::{Error, Execution, Method, Named, Object, Shape, Signature, Str, Type, Value};
+use switchboard_template::{Error, Execution, KEPT, Method, Named, Object, SEEN, Shape, Signature, Str, Type, Value};
 
 use super::functions::{json_of, yaml_of};
 use crate::capabilities::{Capabilities, HELM_VERSION};
@@ -77,7 +77,8 @@ fn as_map(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
     })
 }
 
-fn values_yaml(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+fn values_yaml(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    execution.charge_whole(std::slice::from_ref(this), SEEN)?;
     Ok(Value::string(switchboard_object::yaml::to_string(&json_of(this))))
 }
 
@@ -121,17 +122,21 @@ fn file(this: &Value, name: &Str) -> Option<Rc<[u8]>> {
     }
 }
 
-fn files_get(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
-    Ok(file(this, &argument(arguments)).map_or(Value::String(Str::EMPTY), |bytes| Value::string(&bytes)))
+fn files_get(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    let Some(bytes) = file(this, &argument(arguments)) else { return Ok(Value::String(Str::EMPTY)) };
+    execution.charge_bytes(bytes.len())?;
+    Ok(Value::string(&bytes))
 }
 
 fn files_bytes(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
     Ok(Value::Bytes(file(this, &argument(arguments)).unwrap_or_default()))
 }
 
-fn files_glob(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
-    let pattern = glob::compile(&argument(arguments).to_text());
+fn files_glob(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+    let text = argument(arguments);
     let all = this.as_map().map(|map| map.snapshot()).unwrap_or_default();
+    execution.charge(KEPT + (all.len() as u64).saturating_mul(1 + text.len() as u64))?;
+    let pattern = glob::compile(&text.to_text());
     let matching = all.into_iter().filter(|(name, _)| pattern.is_match(&name.to_text()));
     Ok(Value::typed_map(FILES, matching.collect()))
 }
@@ -141,11 +146,13 @@ fn base(name: &Str) -> Str {
     Str::new(text.rsplit('/').next().unwrap_or(&text))
 }
 
-fn files_config(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+fn files_config(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    execution.charge_whole(std::slice::from_ref(this), SEEN)?;
     flattened(this, |bytes| Value::string(bytes))
 }
 
-fn files_secrets(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+fn files_secrets(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+    execution.charge_whole(std::slice::from_ref(this), SEEN)?;
     flattened(this, |bytes| Value::string(STANDARD.encode(bytes)))
 }
 
@@ -158,17 +165,20 @@ fn flattened(this: &Value, text: impl Fn(&[u8]) -> Value) -> Answer {
     Ok(yaml_of(&Value::map(entries)))
 }
 
-fn files_lines(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn files_lines(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
     let Some(data) = file(this, &argument(arguments)) else { return Ok(Value::strings(Vec::<Str>::new())) };
     if data.is_empty() {
         return Err(Error::call("runtime error: index out of range [-1]"));
     }
     let text = data.strip_suffix(b"\n").unwrap_or(&data);
+    execution.charge(text.len() as u64)?;
+    execution.charge_memory(text.len())?;
     Ok(Value::strings(text.split(|byte| *byte == b'\n')))
 }
 
-fn versions_has(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn versions_has(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
     let wanted = argument(arguments);
+    execution.charge(this.as_list().map_or(0, |list| list.len() as u64 / 64))?;
     let known = this.as_list().is_some_and(|list| list.iter().any(|item| item.as_str() == Some(&wanted)));
     Ok(Value::Bool(known))
 }

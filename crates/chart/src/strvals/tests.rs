@@ -41,6 +41,25 @@ fn later_lines_change_earlier_values_in_place() {
 }
 
 #[test]
+fn a_line_that_ends_early_takes_nothing_away() {
+    check("a[1]=x,a[0][0]", json!({"a": [null, "x"]}));
+    for (before, line) in [
+        (json!({"a": {}}), "a."),
+        (json!({"a": {"b": {}}}), "a.b."),
+        (json!({"a": [[1]]}), "a[0][0]"),
+        (json!({"a": [[1]]}), "a[1][0]"),
+        (json!({"a": [null, [5]]}), "a[1][3]"),
+    ] {
+        let mut into = before.as_object().unwrap().clone();
+        set(line, &Kind::Typed, &mut into).unwrap();
+        assert_eq!(Value::Object(into), before, "{line}");
+    }
+    let mut into = json!({"a": [null, [5]]}).as_object().unwrap().clone();
+    set("a[0].", &Kind::Typed, &mut into).unwrap();
+    assert_eq!(Value::Object(into), json!({"a": [{}, [5]]}));
+}
+
+#[test]
 fn nesting_has_bounds() {
     let names = vec!["a"; 32].join(".");
     refused(&format!("{names}=1"), "value name nested level is greater than maximum supported nested level of 30");

@@ -27,8 +27,34 @@ pub struct Look<'a> {
     pub take_ownership: bool,
 }
 
+/// A document, and the template that rendered it.
+pub struct Document {
+    source: String,
+    object: Value,
+}
+
+impl Document {
+    /// The line that says where an error comes from, below Helm's words.
+    fn place(&self) -> String {
+        place(&self.source, &self.object)
+    }
+}
+
+fn place(source: &str, object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+    let which = match (kind.is_empty(), name.is_empty()) {
+        (true, true) => "an object".to_string(),
+        (true, false) => format!("{name:?}"),
+        (false, true) => kind,
+        (false, false) => format!("{kind} {name:?}"),
+    };
+    format!("\n  {source}: rendered {which}")
+}
+
 /// An object that has a place on the server.
 struct Placed {
+    source: String,
     object: Value,
     api_version: String,
     resource: Resource,
@@ -37,28 +63,35 @@ struct Placed {
 }
 
 /// The documents of all that is printed, but for hooks.
-pub fn documents(rendered: &Rendered, wanted: &Wanted) -> Result<Vec<Value>, String> {
-    let read = |text: &str| {
-        let document =
-            yaml::read(text).map_err(|error| format!("error parsing : error converting YAML to JSON: {error}"));
-        document.map(|document| document.value)
-    };
-    let texts = manifests(rendered, wanted).flat_map(|(_, text)| split(text));
-    texts.map(|(_, text)| read(text)).filter(|read| !matches!(read, Ok(Value::Null))).collect()
+pub fn documents(rendered: &Rendered, wanted: &Wanted) -> Result<Vec<Document>, String> {
+    let mut documents = Vec::new();
+    for (source, text) in manifests(rendered, wanted) {
+        for (_, text) in split(text) {
+            let read = yaml::read(text).map_err(|error| {
+                format!("error parsing : error converting YAML to JSON: {error}\n  {source}: rendered it")
+            })?;
+            if !read.value.is_null() {
+                documents.push(Document { source: source.to_string(), object: read.value });
+            }
+        }
+    }
+    Ok(documents)
 }
 
 /// Looks at the documents.
 ///
 /// # Errors
 /// In Helm's words, when it would not go on with the release.
-pub async fn look(asked: &Asked, documents: Vec<Value>, look: &Look<'_>) -> Result<(), String> {
+pub async fn look(asked: &Asked, documents: Vec<Document>, look: &Look<'_>) -> Result<(), String> {
     let mut build = Build { asked, look, crds: None, models: None };
     let placed = build.all(documents).await;
     let placed =
         placed.map_err(|error| format!("unable to build kubernetes objects from release manifest: {error}"))?;
     if !look.upgrade {
         for placed in &placed {
-            existing(asked, placed, look).await.map_err(|error| format!("unable to continue with install: {error}"))?;
+            existing(asked, placed, look).await.map_err(|error| {
+                format!("unable to continue with install: {error}{}", place(&placed.source, &placed.object))
+            })?;
         }
     }
     Ok(())
@@ -73,22 +106,26 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    async fn all(&mut self, documents: Vec<Value>) -> Result<Vec<Placed>, String> {
-        let (mut placed, mut problems) = (Vec::new(), Vec::new());
-        for object in documents {
+    async fn all(&mut self, documents: Vec<Document>) -> Result<Vec<Placed>, String> {
+        let (mut placed, mut problems, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for document in documents {
             if self.look.validate
-                && let Err(problem) = self.judged(&object).await
+                && let Err(problem) = self.judged(&document.object).await
             {
                 // Whoever reads the stream stops here.
                 problems.push(format!("error validating \"\": error validating data: {problem}"));
+                places.push(document.place());
                 break;
             }
-            match self.placed(object) {
+            match self.placed(&document) {
                 Ok(found) => placed.extend(found),
-                Err(more) => problems.extend(more),
+                Err(more) => {
+                    problems.extend(more);
+                    places.push(document.place());
+                }
             }
         }
-        if problems.is_empty() { Ok(placed) } else { Err(aggregate(&problems)) }
+        if problems.is_empty() { Ok(placed) } else { Err(format!("{}{}", aggregate(&problems), places.concat())) }
     }
 
     async fn judged(&mut self, object: &Value) -> Result<(), String> {
@@ -152,13 +189,14 @@ impl Build<'_> {
     }
 
     /// An object with its place, or all objects of a list.
-    fn placed(&self, object: Value) -> Result<Vec<Placed>, Vec<String>> {
-        let (api_version, kind) = named(&object);
+    fn placed(&self, document: &Document) -> Result<Vec<Placed>, Vec<String>> {
+        let Document { source, object } = document;
+        let (api_version, kind) = named(object);
         if kind.is_empty() {
-            let text = json::to_string(&object);
+            let text = json::to_string(object);
             return Err(vec![format!("unable to decode \"\": Object 'Kind' is missing in '{text}'")]);
         }
-        if let Some(problem) = metadata_problem(&object) {
+        if let Some(problem) = metadata_problem(object) {
             return Err(vec![format!("unable to decode \"\": {problem}")]);
         }
         let is_list = object["items"].is_array();
@@ -170,10 +208,13 @@ impl Build<'_> {
                 "resource mapping not found for name: {name:?} namespace: {namespace:?} from \"\": {why}\nensure CRDs are installed first"
             )]);
         };
-        if is_list { self.placed_items(&object) } else { Ok(vec![self.at(object, api_version, resource)]) }
+        match is_list {
+            true => self.placed_items(source, object),
+            false => Ok(vec![self.at(source, object.clone(), api_version, resource)]),
+        }
     }
 
-    fn placed_items(&self, whole: &Value) -> Result<Vec<Placed>, Vec<String>> {
+    fn placed_items(&self, source: &str, whole: &Value) -> Result<Vec<Placed>, Vec<String>> {
         let (mut placed, mut problems) = (Vec::new(), Vec::new());
         let mut lists = vec![whole.clone()];
         while let Some(whole) = lists.pop() {
@@ -191,7 +232,7 @@ impl Build<'_> {
                 }
                 let (api_version, kind) = named(&item);
                 match self.asked.kinds.mapped(&api_version, &kind) {
-                    Some(resource) => placed.push(self.at(item, api_version, resource)),
+                    Some(resource) => placed.push(self.at(source, item, api_version, resource)),
                     None => problems.push(format!("unable to recognize {}", no_match(&api_version, &kind))),
                 }
             }
@@ -199,7 +240,7 @@ impl Build<'_> {
         if problems.is_empty() { Ok(placed) } else { Err(problems) }
     }
 
-    fn at(&self, object: Value, api_version: String, resource: Resource) -> Placed {
+    fn at(&self, source: &str, object: Value, api_version: String, resource: Resource) -> Placed {
         let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default().to_string();
         let (name, own) = (text("name"), text("namespace"));
         let namespace = match (resource.namespaced, own.is_empty()) {
@@ -207,7 +248,7 @@ impl Build<'_> {
             (true, true) => self.look.namespace.to_string(),
             (true, false) => own,
         };
-        Placed { object, api_version, resource, namespace, name }
+        Placed { source: source.to_string(), object, api_version, resource, namespace, name }
     }
 }
 

@@ -68,4 +68,16 @@ async fn a_cluster_is_asked_what_helm_asks_it() {
         cases.iter().for_each(|case| record(case, &with));
     }
     differences(&cases, &with);
+    // Below Helm's words stands where the object comes from.
+    for (case, line) in [("nokind/cases/admin", "  nokind/templates/"), ("exists/cases", "  exists/templates/")] {
+        let case =
+            cases.iter().find(|path| path.to_string_lossy().contains(case) && path.join("expected.err").exists());
+        let mut command = switchboard(&["template"]);
+        let case = case.unwrap_or_else(|| panic!("a case that fails, for {line}"));
+        let arguments = std::fs::read_to_string(case.join("args")).unwrap();
+        command.args(arguments.lines()).current_dir(case);
+        with(&mut command);
+        let said = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
+        assert!(said.contains(line) && said.contains(": rendered "), "{said}");
+    }
 }

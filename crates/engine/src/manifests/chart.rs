@@ -3,7 +3,7 @@
 use serde_json::Value;
 use switchboard_chart::chart::Chart;
 use switchboard_chart::file::File;
-use switchboard_chart::given::Given;
+use switchboard_chart::given::{Given, text_of_file};
 use switchboard_chart::release::Release;
 use switchboard_chart::render::{Compiled, Request};
 use switchboard_chart::{strvals, values};
@@ -79,8 +79,9 @@ fn given(source: &Value, elsewhere: Elsewhere<'_>) -> Result<Map, String> {
         strvals::set(&line, &kind, &mut all).map_err(|error| format!("failed parsing --set data: {error}"))?;
     }
     for parameter in list(helm, "/fileParameters") {
-        let content = read(text(parameter, "/path"))?;
-        let line = format!("{}={}", text(parameter, "/name"), String::from_utf8_lossy(&content));
+        let path = text(parameter, "/path");
+        let content = text_of_file(path, read(path)?)?;
+        let line = format!("{}={content}", text(parameter, "/name"));
         strvals::set(&line, &strvals::Kind::Literal, &mut all)
             .map_err(|error| format!("failed parsing --set-file data: {error}"))?;
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
+use super::alias::Aliases;
 use super::bytes::check;
 use super::repair::{MAX_REREAD_BYTES, Marks, Repair};
 use super::resolve::{Scalar, plain, tagged};
@@ -83,20 +84,13 @@ fn as_json(text: &str) -> Option<Document> {
 
 type Outcome<T> = Result<T, YamlError>;
 
-/// How many nodes may be kept for aliases, beyond as many as the document has.
-const MAX_KEPT_NODES: usize = 400_000;
-
 struct Reader<'a> {
     text: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     duplicates: Vec<String>,
-    // Nodes built so far, and how many of them by aliases: what go-yaml measures bombs with.
-    decoded: usize,
-    aliased: usize,
-    // Nodes kept for aliases.
-    kept: usize,
+    aliases: Aliases,
     /// What would have helped against the parser's error.
     repair: Option<Repair>,
     strict: Option<Strict<'a>>,
@@ -138,9 +132,7 @@ impl<'a> Reader<'a> {
             open: Vec::new(),
             anchors: BTreeMap::new(),
             duplicates: Vec::new(),
-            decoded: 0,
-            aliased: 0,
-            kept: 0,
+            aliases: Aliases::default(),
             repair: None,
             strict: Strict::of(text),
         }
@@ -211,7 +203,7 @@ impl<'a> Reader<'a> {
             Event::Alias(id) => Some(self.alias(id, span)?),
             Event::Scalar(text, style, anchor, tag) => {
                 let node = scalar(&text, style, tag.as_deref(), span.start.line()).map_err(|m| at(span, m))?;
-                self.decoded += 1;
+                self.aliases.built();
                 self.remember(anchor, &node, span)?;
                 Some(node)
             }
@@ -238,7 +230,7 @@ impl<'a> Reader<'a> {
         if self.open.len() >= MAX_DEPTH {
             return Err(at(span, format!("yaml: exceeded max depth of {MAX_DEPTH}")));
         }
-        self.decoded += 1;
+        self.aliases.built();
         let (line, column) = (span.start.line(), span.start.col());
         self.open.push(Open { anchor, line, column, size: 1, depth: 1, content });
         Ok(None)
@@ -265,13 +257,11 @@ impl<'a> Reader<'a> {
         Ok(Some(node))
     }
 
-    // Anchors within anchors are kept once for each, so what is kept is bounded as what aliases make.
     fn remember(&mut self, anchor: usize, node: &Node, span: Span) -> Outcome<()> {
         if anchor == 0 {
             return Ok(());
         }
-        self.kept += node.size;
-        if self.kept > MAX_KEPT_NODES + self.decoded {
+        if !self.aliases.may_keep(node.size, &node.value) {
             return Err(at(span, "yaml: document contains excessive aliasing".to_string()));
         }
         self.anchors.insert(anchor, node.clone());
@@ -283,12 +273,7 @@ impl<'a> Reader<'a> {
             let name = alias_at(self.text, span.start.line(), span.start.col());
             return Err(at(span, format!("yaml: anchor '{name}' value contains itself")));
         };
-        self.decoded += node.size;
-        self.aliased += node.size;
-        if self.aliased > 100
-            && self.decoded > 1000
-            && self.aliased as f64 > allowed(self.decoded) * self.decoded as f64
-        {
+        if !self.aliases.may_use(node.size, &node.value) {
             return Err(at(span, "yaml: document contains excessive aliasing".to_string()));
         }
         if self.open.len() + node.depth > MAX_DEPTH {
@@ -338,17 +323,6 @@ fn insert(map: &mut Map, key: String, value: Value, line: usize, duplicates: &mu
         duplicates.push(format!("line {line}: key {} already set in map", quote(&key)));
     }
     map.insert(key, value);
-}
-
-// How much of a document may come from aliases: nearly all of a small one, a tenth of a huge one.
-fn allowed(decoded: usize) -> f64 {
-    const LOW: usize = 400_000;
-    const HIGH: usize = 4_000_000;
-    match decoded {
-        0..=LOW => 0.99,
-        HIGH.. => 0.10,
-        _ => 0.99 - 0.89 * ((decoded - LOW) as f64 / (HIGH - LOW) as f64),
-    }
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, line: usize) -> Result<Node, String> {

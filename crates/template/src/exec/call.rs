@@ -73,7 +73,7 @@ impl<'t> Frame<'_, '_, 't> {
         name: &[u8],
         node: Part<'t>,
     ) -> Result<Slot, Error> {
-        match outcome {
+        match outcome.and_then(|value| self.execution.keep(&value).map(|()| value)) {
             Ok(value) => Ok(Slot::result(signature.result, value)),
             Err(error) => Err(self.failed_call(error, name, node)),
         }
@@ -124,10 +124,11 @@ impl<'t> Frame<'_, '_, 't> {
         if let Some(last) = last {
             slots.push(self.validate(last, signature.param(args.len()))?);
         }
-        let outcome = match callee {
+        let outcome = self.execution.look_at(slots.iter().map(|slot| &slot.value)).and_then(|()| match callee {
             Some(name) => self.call(&name, &slots),
             None => builtin.run(&slots),
-        };
+        });
+        let outcome = outcome.and_then(|slot| self.execution.keep(&slot.value).map(|()| slot));
         slots.clear();
         if self.execution.spare_slots.len() < MAX_SPARE {
             self.execution.spare_slots.push(slots);
@@ -200,6 +201,7 @@ impl<'t> Frame<'_, '_, 't> {
         if let Some(last) = last {
             values.push(self.validate(last, signature.param(args.len()))?.value);
         }
+        self.execution.look_at(values.iter()).map_err(|error| self.fail(error.to_string()))?;
         Ok(values)
     }
 

@@ -8,6 +8,9 @@ use crate::parse::{Branch, Invocation, Node, Part, Tree, print_part};
 use crate::stack;
 use crate::value::{Kind, Value};
 
+/// As many variables as are looked at for a step.
+const FEW_VARIABLES: usize = 32;
+
 /// A template that runs, and the part of it that errors are reported at.
 pub(super) struct Frame<'e, 'a, 't> {
     pub(super) execution: &'e mut Execution<'a>,
@@ -181,18 +184,23 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
 
     /// Where that variable stands.
     #[inline]
-    pub(super) fn place(&self, name: u32) -> Result<usize, Error> {
+    pub(super) fn place(&mut self, name: u32) -> Result<usize, Error> {
         let variables = &self.execution.variables[self.base..];
-        match variables.iter().rposition(|(known, _)| *known == name) {
-            Some(found) => Ok(self.base + found),
-            None => Err(self.fail(format!("undefined variable: {}", self.tree.variables[name as usize]))),
+        let Some(found) = variables.iter().rposition(|(known, _)| *known == name) else {
+            return Err(self.fail(format!("undefined variable: {}", self.tree.variables[name as usize])));
+        };
+        let passed = variables.len() - found;
+        if passed > FEW_VARIABLES {
+            let ledger = &mut self.execution.ledger;
+            ledger.steps_left = ledger.steps_left.saturating_sub((passed / FEW_VARIABLES) as u64);
         }
+        Ok(self.base + found)
     }
 
     #[inline]
     pub(super) fn step(&mut self) -> Result<(), Error> {
-        if self.execution.steps_left > 0 {
-            self.execution.steps_left -= 1;
+        if self.execution.ledger.steps_left > 0 {
+            self.execution.ledger.steps_left -= 1;
             return Ok(());
         }
         Err(self.fail(format!("took more than {} steps", self.execution.options.limits.steps)))

@@ -44,7 +44,8 @@ impl<'t> Frame<'_, '_, 't> {
                 }
             }
             Value::Map(go_type, map) => {
-                // The entries as they are now: the body may change the map.
+                // The entries as they are now: the body may change the map. A copy is made of all, whatever is used.
+                self.execution.charge(map.len() as u64).map_err(|error| self.fail(error.to_string()))?;
                 for (key, item) in map.snapshot() {
                     let item = Slot::element(*go_type, item);
                     if !loops.turn(self, Slot::concrete(Value::String(key)), item)? {

@@ -12,6 +12,10 @@ use crate::value::Str;
 
 /// Go's bound on nested parentheses.
 const MAX_PAREN_DEPTH: usize = 10_000;
+/// Variables that may be known at one place. Go has no bound, and looks through all of them for each one.
+const MAX_VARIABLES: usize = 10_000;
+/// As many names as are looked through one by one.
+const FEW_VARIABLES: usize = 16;
 
 impl<'t> Parser<'_, 't> {
     /// `declarations? command ('|' command)*`
@@ -61,12 +65,12 @@ impl<'t> Parser<'_, 't> {
                 Kind::Assign | Kind::Declare => {
                     pipe.assigns = next.kind == Kind::Assign;
                     self.next_non_space();
-                    self.declare(pipe, &variable);
+                    self.declare(pipe, &variable)?;
                     return Ok(());
                 }
                 Kind::Char if next.text == b"," => {
                     self.next_non_space();
-                    self.declare(pipe, &variable);
+                    self.declare(pipe, &variable)?;
                     if context != "range" || pipe.declared.len() >= 2 {
                         return Err(self.error(format!("too many declarations in {context}")));
                     }
@@ -86,20 +90,28 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    fn declare(&mut self, pipe: &mut Pipe, variable: &Token<'t>) {
+    fn declare(&mut self, pipe: &mut Pipe, variable: &Token<'t>) -> Result<(), Error> {
         let name = self.variable(variable.text);
         pipe.declared.push(name);
         self.scope.push(name);
+        if self.scope.len() > MAX_VARIABLES {
+            return Err(self.error(format!("more than {MAX_VARIABLES} variables at a time")));
+        }
+        Ok(())
     }
 
     /// The number of a variable's name.
     fn variable(&mut self, name: &[u8]) -> u32 {
-        let known = self.names.iter().position(|known| known.as_bytes() == name);
-        let place = known.unwrap_or_else(|| {
-            self.names.push(Str::new(name));
-            self.names.len() - 1
-        });
-        place as u32
+        // Most templates have a few, and parsing is what `tpl` costs.
+        let few = self.names.len().min(FEW_VARIABLES);
+        let known = self.names[..few].iter().position(|known| known.as_bytes() == name).map(|place| place as u32);
+        if let Some(known) = known.or_else(|| self.places.get(name).copied()) {
+            return known;
+        }
+        let place = self.names.len() as u32;
+        self.names.push(Str::new(name));
+        self.places.insert(Str::new(name), place);
+        place
     }
 
     fn check_pipeline(&mut self, pipe: &Pipe, context: &str) -> Result<(), Error> {

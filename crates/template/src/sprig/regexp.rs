@@ -14,11 +14,45 @@ use std::rc::Rc;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::runes;
+use crate::error::Error;
+use crate::exec::Execution;
+use translate::Translated;
 
-/// How many compiled expressions a thread keeps.
-const MAX_CACHED: usize = 128;
+/// How many compiled expressions a thread keeps: twice as many as an execution has paid for at a time, so that it does not
+/// compile for nothing what it alternates between.
+const MAX_CACHED: usize = 256;
+/// Largest compiled expression that is kept. Those of charts take a few hundredths of it.
+const MAX_KEPT_BYTES: usize = 1 << 20;
 /// Largest compiled expression; Go's limit is of this order.
 const MAX_COMPILED_BYTES: usize = 128 << 20;
+
+/// What it costs to compile an expression that is kept, and one that is too large for that, each time.
+const COMPILE_STEPS: u64 = 20_000;
+const COMPILE_LARGE_STEPS: u64 = 10_000_000;
+/// Bytes of text, times the size of the expression, that are gone through in a step.
+const STEP_BYTES: u64 = 256;
+/// The same for what a search may look at in vain, behind where it finds something.
+const STEP_BYTES_AHEAD: u64 = 4_096;
+
+/// Steps that searches over and over in one text may take.
+#[derive(Debug)]
+pub struct Fuel {
+    left: u64,
+    /// How many were taken, the one it ended with included.
+    pub burnt: u64,
+}
+
+impl Fuel {
+    /// So many steps.
+    pub fn new(left: u64) -> Fuel {
+        Fuel { left, burnt: 0 }
+    }
+
+    fn burn(&mut self, steps: u64) -> bool {
+        self.burnt = self.burnt.saturating_add(steps);
+        self.burnt <= self.left
+    }
+}
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -27,18 +61,37 @@ pub struct Regexp {
     /// Names of the groups; none for those without.
     names: Vec<Option<String>>,
     splits_runes: bool,
+    /// About how many states it has.
+    size: u64,
 }
 
 thread_local! {
     static CACHE: RefCell<HashMap<Vec<u8>, Rc<Regexp>>> = RefCell::default();
 }
 
-/// Go's `regexp.Compile`, with the text of its error. Kept, since templates use the same few over and over.
-pub fn compile(pattern: &[u8]) -> Result<Rc<Regexp>, String> {
+/// Why there is no expression.
+pub(super) enum Refused {
+    /// The text of Go's error.
+    Wrong(String),
+    /// It costs more than there is.
+    Costly(Error),
+}
+
+/// Go's `regexp.Compile`. Kept, since templates use the same few over and over. What it costs does not depend on what is
+/// kept: the same template always ends the same way.
+pub(super) fn compile(execution: &mut Execution<'_>, pattern: &[u8]) -> Result<Rc<Regexp>, Refused> {
+    if execution.ledger().is_new_pattern(pattern) {
+        execution.charge(COMPILE_STEPS).map_err(Refused::Costly)?;
+    }
     if let Some(known) = CACHE.with_borrow(|cache| cache.get(pattern).cloned()) {
         return Ok(known);
     }
-    let made = Rc::new(Regexp::new(pattern)?);
+    let translated = translate::translate(pattern).map_err(Refused::Wrong)?;
+    let Some(regex) = built(&translated, MAX_KEPT_BYTES) else {
+        execution.charge(COMPILE_LARGE_STEPS).map_err(Refused::Costly)?;
+        return Regexp::of(pattern, translated).map(Rc::new).map_err(Refused::Wrong);
+    };
+    let made = Rc::new(Regexp::with(regex, translated));
     CACHE.with_borrow_mut(|cache| {
         if cache.len() >= MAX_CACHED {
             cache.clear();
@@ -46,6 +99,11 @@ pub fn compile(pattern: &[u8]) -> Result<Rc<Regexp>, String> {
         cache.insert(pattern.to_vec(), Rc::clone(&made));
     });
     Ok(made)
+}
+
+fn built(translated: &Translated, bytes: usize) -> Option<Regex> {
+    let mut builder = RegexBuilder::new(&translated.text);
+    builder.size_limit(bytes).nest_limit(translate::MAX_NESTING * 8).build().ok()
 }
 
 /// Go's `regexp.QuoteMeta`.
@@ -66,14 +124,30 @@ impl Regexp {
     /// # Errors
     /// The text of Go's error.
     pub fn new(pattern: &[u8]) -> Result<Regexp, String> {
-        let translated = translate::translate(pattern)?;
-        let built = RegexBuilder::new(&translated.text)
-            .size_limit(MAX_COMPILED_BYTES)
-            .nest_limit(translate::MAX_NESTING * 8)
-            .build();
+        Regexp::of(pattern, translate::translate(pattern)?)
+    }
+
+    fn of(pattern: &[u8], translated: Translated) -> Result<Regexp, String> {
         let shown = String::from_utf8_lossy(pattern);
-        let regex = built.map_err(|_| format!("error parsing regexp: expression too large: `{shown}`"))?;
-        Ok(Regexp { regex, names: translated.names, splits_runes: translated.splits_runes })
+        match built(&translated, MAX_COMPILED_BYTES) {
+            Some(regex) => Ok(Regexp::with(regex, translated)),
+            None => Err(format!("error parsing regexp: expression too large: `{shown}`")),
+        }
+    }
+
+    fn with(regex: Regex, translated: Translated) -> Regexp {
+        let size = (translated.text.len() as u64).saturating_mul(translated.repeats);
+        Regexp { regex, names: translated.names, splits_runes: translated.splits_runes, size }
+    }
+
+    /// The steps it takes to go through so much text once.
+    pub(super) fn steps(&self, bytes: usize) -> u64 {
+        self.size.saturating_mul(bytes as u64) / STEP_BYTES
+    }
+
+    /// The steps of a search that may look at so much text behind what it finds.
+    fn steps_ahead(&self, bytes: usize) -> u64 {
+        1 + self.size.saturating_mul(bytes as u64) / STEP_BYTES_AHEAD
     }
 
     /// Whether it matches anywhere.
@@ -99,7 +173,8 @@ impl Regexp {
     }
 
     /// At most `limit` matches, all if it is negative: start and end. An empty one right behind another does not count.
-    fn all(&self, text: &[u8], limit: i64) -> Vec<(usize, usize)> {
+    /// It ends early where the fuel does.
+    fn all(&self, text: &[u8], limit: i64, fuel: &mut Fuel) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         let (mut at, mut last_end) = (0, None);
         while at <= text.len() && (limit < 0 || (found.len() as i64) < limit) {
@@ -109,6 +184,9 @@ impl Regexp {
                 self.regex.find_at(text, at)
             };
             let Some((start, end)) = next.map(|next| (next.start(), next.end())) else { break };
+            if !fuel.burn(self.steps_ahead(text.len() - at)) {
+                break;
+            }
             let accepted = start != end || Some(end) != last_end;
             at = if end > at { end } else { at + step(&text[at..]) };
             if accepted {
@@ -120,13 +198,19 @@ impl Regexp {
     }
 
     /// Go's `FindAllString`; none where Go's answer is nil.
-    pub fn find_all<'t>(&self, text: &'t [u8], limit: i64) -> Option<Vec<&'t [u8]>> {
-        let found: Vec<_> = self.all(text, limit).into_iter().map(|(start, end)| &text[start..end]).collect();
+    pub fn find_all<'t>(&self, text: &'t [u8], limit: i64, fuel: &mut Fuel) -> Option<Vec<&'t [u8]>> {
+        let found: Vec<_> = self.all(text, limit, fuel).into_iter().map(|(start, end)| &text[start..end]).collect();
         Some(found).filter(|found| !found.is_empty())
     }
 
     /// Go's `Split`; none where Go's answer is nil.
-    pub fn split<'t>(&self, text: &'t [u8], limit: i64, pattern_is_empty: bool) -> Option<Vec<&'t [u8]>> {
+    pub fn split<'t>(
+        &self,
+        text: &'t [u8],
+        limit: i64,
+        pattern_is_empty: bool,
+        fuel: &mut Fuel,
+    ) -> Option<Vec<&'t [u8]>> {
         if limit == 0 {
             return None;
         }
@@ -135,7 +219,7 @@ impl Regexp {
         }
         let mut parts = Vec::new();
         let (mut begin, mut end) = (0, 0);
-        for (start, stop) in self.all(text, limit) {
+        for (start, stop) in self.all(text, limit, fuel) {
             if limit > 0 && parts.len() as i64 == limit - 1 {
                 break;
             }
@@ -152,19 +236,26 @@ impl Regexp {
     }
 
     /// Go's `ReplaceAllString`.
-    pub fn replace_all(&self, text: &[u8], template: &[u8], limit: usize) -> Option<Vec<u8>> {
-        self.replace(text, limit, |out, captures| self.expand(out, template, captures))
+    pub fn replace_all(&self, text: &[u8], template: &[u8], limit: usize, fuel: &mut Fuel) -> Option<Vec<u8>> {
+        self.replace(text, limit, fuel, |out, captures| self.expand(out, template, captures))
     }
 
     /// Go's `ReplaceAllLiteralString`.
-    pub fn replace_all_literal(&self, text: &[u8], replacement: &[u8], limit: usize) -> Option<Vec<u8>> {
-        self.replace(text, limit, |out, _| out.extend_from_slice(replacement))
+    pub fn replace_all_literal(
+        &self,
+        text: &[u8],
+        replacement: &[u8],
+        limit: usize,
+        fuel: &mut Fuel,
+    ) -> Option<Vec<u8>> {
+        self.replace(text, limit, fuel, |out, _| out.extend_from_slice(replacement))
     }
 
     fn replace(
         &self,
         text: &[u8],
         limit: usize,
+        fuel: &mut Fuel,
         mut write: impl FnMut(&mut Vec<u8>, &Captures<'_>),
     ) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
@@ -176,7 +267,7 @@ impl Regexp {
             if found.end() > last_end || found.start() == 0 {
                 write(&mut out, &captures);
             }
-            if out.len() > limit {
+            if out.len() > limit || !fuel.burn(self.steps_ahead(text.len() - at)) {
                 return None;
             }
             last_end = found.end();

@@ -4,11 +4,7 @@ use super::runes;
 
 /// Go's `strings.Index`.
 pub fn index(text: &[u8], part: &[u8]) -> Option<usize> {
-    match part {
-        [] => Some(0),
-        [byte] => text.iter().position(|b| b == byte),
-        _ => text.windows(part.len()).position(|window| window == part),
-    }
+    memchr::memmem::find(text, part)
 }
 
 /// Go's `strings.Replace` of all.

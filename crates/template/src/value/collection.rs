@@ -1,11 +1,12 @@
 //! Lists and maps. Maps are shared and change under those who hold them, as Go's do; no function of a template changes a
 //! list in place, so lists do not.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 
-use crate::value::{Str, Value};
+use crate::value::{Str, Value, cycle};
 
 /// The elements of a slice.
 #[derive(Debug, Default)]
@@ -44,17 +45,19 @@ impl std::ops::Deref for List {
 pub struct Map {
     entries: RefCell<BTreeMap<Str, Value>>,
     nil: bool,
+    /// Whether it is looked at when cycles are freed.
+    pub(super) watched: Cell<bool>,
 }
 
 impl Map {
     /// A map of these entries.
     pub fn new(entries: BTreeMap<Str, Value>) -> Map {
-        Map { entries: RefCell::new(entries), nil: false }
+        Map { entries: RefCell::new(entries), nil: false, watched: Cell::new(false) }
     }
 
     /// The nil map: empty, equal to nil, `null` in JSON; what is set in it is lost.
     pub fn nil() -> Map {
-        Map { entries: RefCell::default(), nil: true }
+        Map { entries: RefCell::default(), nil: true, watched: Cell::new(false) }
     }
 
     /// Whether it is the nil map.
@@ -77,6 +80,19 @@ impl Map {
         if !self.nil {
             self.entries.borrow_mut().insert(key, value);
         }
+    }
+
+    /// Like [`Map::insert`], by a template: what it puts in may hold the map itself.
+    pub(crate) fn link(self: &Rc<Map>, key: Str, value: Value) {
+        if matches!(value, Value::List(..) | Value::Map(..)) {
+            cycle::watch(self);
+        }
+        self.insert(key, value);
+    }
+
+    /// Takes all entries out.
+    pub(super) fn clear(&self) -> BTreeMap<Str, Value> {
+        self.entries.take()
     }
 
     /// Removes a key and gives what it had.

@@ -43,6 +43,14 @@ impl Str {
         }
     }
 
+    /// Bytes of memory it holds that nobody else does: what whoever made it just now took.
+    pub(crate) fn own_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Shared(bytes) if Arc::strong_count(bytes) == 1 => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// The text, what is not UTF-8 replaced by U+FFFD.
     pub fn to_text(&self) -> Cow<'_, str> {
         // To check is several times cheaper than to mend, and nearly all texts are UTF-8.

@@ -16,6 +16,8 @@ pub(super) struct Translated {
     pub names: Vec<Option<String>>,
     /// Whether an empty match can be found inside a rune, where Go never looks.
     pub splits_runes: bool,
+    /// How often the most repeated piece is written out.
+    pub repeats: u64,
 }
 
 pub(super) fn translate(pattern: &[u8]) -> Result<Translated, String> {
@@ -96,7 +98,8 @@ impl<'p> Parser<'p> {
         if self.groups.len() > 1 {
             return error("missing closing )", self.whole);
         }
-        Ok(Translated { text: self.out, names: self.names, splits_runes: self.splits_runes })
+        let repeats = u64::try_from(self.group().heaviest).unwrap_or(1).max(1);
+        Ok(Translated { text: self.out, names: self.names, splits_runes: self.splits_runes, repeats })
     }
 
     fn piece(&mut self, byte: u8) -> Result<(), String> {

@@ -59,6 +59,12 @@ fn add_json(table: &mut Table) {
         execution.charge_whole(args, SEEN)?;
         must(json::write(&args[0], false))
     });
-    table.add_v3(&["fromJson"], sig!(STRING => ANY), |_, args| Ok(json::read(bytes(args, 0)).unwrap_or_default()));
-    table.add_v3(&["mustFromJson"], sig!(STRING => ANY), |_, args| json::read(bytes(args, 0)).map_err(Error::call));
+    table.add_v3(&["fromJson"], sig!(STRING => ANY), |execution, args| {
+        let value = json::read(bytes(args, 0)).unwrap_or_default();
+        execution.charge_read(&value, bytes(args, 0).len()).map(|()| value)
+    });
+    table.add_v3(&["mustFromJson"], sig!(STRING => ANY), |execution, args| {
+        let value = json::read(bytes(args, 0)).map_err(Error::call)?;
+        execution.charge_read(&value, bytes(args, 0).len()).map(|()| value)
+    });
 }

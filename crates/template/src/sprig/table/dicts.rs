@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::merge::{Rules, merge};
+use super::merge::{MAX_DEPTH, Rules, merge};
 use super::strings::string_of;
 use super::structure::deep_copy;
 use super::{Answer, Table, bytes, sig};
@@ -25,8 +25,11 @@ fn map(args: &[Value], index: usize) -> Option<&Rc<Map>> {
 fn add_entries(table: &mut Table) {
     table.add(&["dict"], sig!(... ANY => MAP), |execution, args| {
         execution.charge(KEPT)?;
-        let entry = |pair: &[Value]| (string_of(&pair[0]), pair.get(1).cloned().unwrap_or_else(|| "".into()));
-        Ok(Value::typed_map(Type::MAP, args.chunks(2).map(entry).collect()))
+        let entries = args.chunks(2).map(|pair| {
+            let value = pair.get(1).cloned().unwrap_or_else(|| "".into());
+            Ok((string_of(execution, &pair[0])?, value))
+        });
+        Ok(Value::typed_map(Type::MAP, entries.collect::<Result<_, Error>>()?))
     });
     table.add_v3(&["get"], sig!(MAP, STRING => ANY), |_, args| {
         Ok(map(args, 0).and_then(|map| map.get(bytes(args, 1))).unwrap_or_else(|| "".into()))
@@ -35,7 +38,7 @@ fn add_entries(table: &mut Table) {
         execution.charge(KEPT)?;
         let map = map(args, 0).filter(|map| !map.is_nil());
         let map = map.ok_or_else(|| Error::call("assignment to entry in nil map"))?;
-        map.insert(Str::new(bytes(args, 1)), args[2].clone());
+        map.link(Str::new(bytes(args, 1)), args[2].clone());
         Ok(args[0].clone())
     });
     table.add(&["unset"], sig!(MAP, STRING => MAP), |_, args| {
@@ -50,26 +53,36 @@ fn add_entries(table: &mut Table) {
     table.add_v3(&["dig"], sig!(... ANY => ANY), |_, args| dig(args));
 }
 
+/// How many entries are gone through, and copied into something new.
+fn entries_of(args: &[Value]) -> u64 {
+    KEPT + args.iter().filter_map(Value::as_map).map(|map| map.len() as u64).sum::<u64>()
+}
+
 fn add_selections(table: &mut Table) {
     table.add(&["pluck"], sig!(STRING; ... MAP => LIST), |_, args| {
         let found = args[1..].iter().filter_map(|dict| dict.as_map()?.get(bytes(args, 0)));
         Ok(Value::list(found.collect()))
     });
     // Go's order is random; here it is that of the keys.
-    table.add(&["keys"], sig!(... MAP => STRINGS), |_, args| {
+    table.add(&["keys"], sig!(... MAP => STRINGS), |execution, args| {
+        execution.charge(entries_of(args))?;
         let keys = args.iter().filter_map(Value::as_map).flat_map(|map| map.snapshot());
         Ok(Value::strings(keys.map(|(key, _)| key)))
     });
-    table.add(&["values"], sig!(MAP => LIST), |_, args| {
+    table.add(&["values"], sig!(MAP => LIST), |execution, args| {
+        execution.charge(entries_of(args))?;
         let entries = map(args, 0).map(|map| map.snapshot()).unwrap_or_default();
         Ok(Value::list(entries.into_iter().map(|(_, value)| value).collect()))
     });
-    table.add(&["pick"], sig!(MAP; ... STRING => MAP), |_, args| {
+    table.add(&["pick"], sig!(MAP; ... STRING => MAP), |execution, args| {
+        execution.charge(KEPT)?;
         let named = args[1..].iter().filter_map(Value::as_str);
         let found = named.filter_map(|key| Some((key.clone(), map(args, 0)?.get(key)?)));
         Ok(Value::map(found.collect::<Vec<_>>()))
     });
-    table.add(&["omit"], sig!(MAP; ... STRING => MAP), |_, args| {
+    table.add(&["omit"], sig!(MAP; ... STRING => MAP), |execution, args| {
+        // Every key is compared with every name.
+        execution.charge(entries_of(args).saturating_mul(args.len() as u64))?;
         let entries = map(args, 0).map(|map| map.snapshot()).unwrap_or_default();
         let omitted = |key: &Str| args[1..].iter().any(|name| name.as_str() == Some(key));
         Ok(Value::map(entries.into_iter().filter(|(key, _)| !omitted(key))))
@@ -91,7 +104,7 @@ fn add_whole(table: &mut Table) {
 }
 
 fn merged(execution: &mut Execution<'_>, args: &[Value], rules: Rules) -> Answer {
-    execution.charge_whole(args, KEPT)?;
+    execution.charge_parts(args, KEPT, MAX_DEPTH)?;
     merge(args, rules)
 }
 

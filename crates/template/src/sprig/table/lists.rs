@@ -7,7 +7,8 @@ use std::rc::Rc;
 use super::structure::deep_equal;
 use super::{Answer, Table, int, nil_dereference, sig};
 use crate::error::Error;
-use crate::exec::whole::KEPT;
+use crate::exec::Execution;
+use crate::exec::whole::{KEPT, SEEN};
 use crate::sprig::cast::{to_int, truncate};
 use crate::sprig::table::defaults::is_empty;
 use crate::sprig::{Sprig, json};
@@ -24,6 +25,9 @@ pub(super) fn add(table: &mut Table) {
     add_cuts(table);
 }
 
+/// What a function costs, before it runs.
+type Cost = fn(&mut Execution<'_>, &[Value]) -> Result<(), Error>;
+
 /// A function and its must-form, which sprig v2 does not have.
 fn pair(
     table: &mut Table,
@@ -32,20 +36,35 @@ fn pair(
     signature: &'static crate::function::Signature,
     body: impl Fn(&[Value]) -> Answer + Clone + Send + Sync + 'static,
 ) {
+    costly(table, names, musts, signature, |execution, args| execution.charge(elements_of(args)), body);
+}
+
+fn costly(
+    table: &mut Table,
+    names: &[&str],
+    musts: &[&str],
+    signature: &'static crate::function::Signature,
+    cost: Cost,
+    body: impl Fn(&[Value]) -> Answer + Clone + Send + Sync + 'static,
+) {
     let must = body.clone();
     table.add(names, signature, move |execution, args| {
-        execution.charge(elements_of(args))?;
+        cost(execution, args)?;
         body(args)
     });
     table.add_v3(musts, signature, move |execution, args| {
-        execution.charge(elements_of(args))?;
+        cost(execution, args)?;
         must(args)
     });
 }
 
 /// How many elements are gone through, and copied into a new list.
 fn elements_of(args: &[Value]) -> u64 {
-    let elements = |value: &Value| if let Value::List(_, list) = value { list.len() as u64 } else { 0 };
+    let elements = |value: &Value| match value {
+        Value::List(_, list) => list.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
+        _ => 0,
+    };
     KEPT + args.iter().map(elements).sum::<u64>()
 }
 
@@ -118,7 +137,8 @@ fn add_filters(table: &mut Table) {
         let list = elements(&args[0], "Cannot compact on type")?;
         Ok(Value::list(list.iter().filter(|item| !is_empty(item)).cloned().collect()))
     });
-    pair(table, &["uniq"], &["mustUniq"], sig!(ANY => LIST), |args| {
+    let every = |execution: &mut Execution<'_>, args: &[Value]| execution.charge_whole(args, KEPT);
+    costly(table, &["uniq"], &["mustUniq"], sig!(ANY => LIST), every, |args| {
         let mut kept: Vec<Value> = Vec::new();
         // What is equal has the same text: only those are compared.
         let mut known: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
@@ -131,12 +151,18 @@ fn add_filters(table: &mut Table) {
         }
         Ok(Value::list(kept))
     });
-    pair(table, &["without"], &["mustWithout"], sig!(ANY; ... ANY => LIST), |args| {
+    let each_with_each = |execution: &mut Execution<'_>, args: &[Value]| {
+        execution.charge_whole(&args[1..], SEEN)?;
+        execution.charge(elements_of(&args[..1]))?;
+        execution.charge_whole(&args[..1], SEEN * args.len() as u64)
+    };
+    costly(table, &["without"], &["mustWithout"], sig!(ANY; ... ANY => LIST), each_with_each, |args| {
         let list = elements(&args[0], "Cannot find without on type")?;
         let kept = |item: &&Value| !args[1..].iter().any(|other| deep_equal(item, other));
         Ok(Value::list(list.iter().filter(kept).cloned().collect()))
     });
-    pair(table, &["has"], &["mustHas"], sig!(ANY, ANY => BOOL), |args| {
+    let compared = |execution: &mut Execution<'_>, args: &[Value]| execution.charge_whole(args, SEEN);
+    costly(table, &["has"], &["mustHas"], sig!(ANY, ANY => BOOL), compared, |args| {
         if matches!(args[1], Value::Nil) {
             return Ok(Value::Bool(false));
         }

@@ -9,7 +9,7 @@ use crate::sprig::Sprig;
 use crate::value::{Kind, List, Map, Type, Value};
 
 /// Deepest maps that are merged; Go would die of a map that holds itself.
-const MAX_DEPTH: usize = 1_000;
+pub(super) const MAX_DEPTH: usize = 1_000;
 
 /// How maps are merged.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ fn merge_maps(into: &Rc<Map>, from: &Rc<Map>, rules: Rules, depth: usize) -> Res
         let ours = into.get(&key);
         if matches!(theirs, Value::Nil) {
             if overwrite && !old {
-                into.insert(key, theirs);
+                into.link(key, theirs);
             }
             continue;
         }
@@ -61,7 +61,7 @@ fn merge_maps(into: &Rc<Map>, from: &Rc<Map>, rules: Rules, depth: usize) -> Res
                     }
                     Some(ours) => ours.clone(),
                 };
-                into.insert(key.clone(), kept);
+                into.link(key.clone(), kept);
             }
             _ => {}
         }
@@ -70,7 +70,7 @@ fn merge_maps(into: &Rc<Map>, from: &Rc<Map>, rules: Rules, depth: usize) -> Res
             theirs.kind() == Kind::Slice || (theirs.kind() == Kind::Map && (old || ours.kind() == Kind::Map))
         });
         if !settled && (overwrite || ours.as_ref().is_none_or(is_zero)) {
-            into.insert(key, theirs);
+            into.link(key, theirs);
         }
     }
     Ok(())

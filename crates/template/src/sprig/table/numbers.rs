@@ -3,7 +3,6 @@
 use super::{Answer, Table, int, sig};
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::format::sprint;
 use crate::sprig::cast::{NotInt, parse_int, to_float, to_int};
 use crate::sprig::decimal::Decimal;
 use crate::value::{Type, Value};
@@ -24,9 +23,9 @@ fn add_casts(table: &mut Table) {
     table.add(&["int64"], sig!(ANY => INT64), move |_, args| Ok(Value::Int64(to_int(&args[0], sprig))));
     table.add(&["int"], sig!(ANY => INT), move |_, args| Ok(Value::Int(to_int(&args[0], sprig))));
     table.add(&["float64"], sig!(ANY => FLOAT64), move |_, args| Ok(Value::Float64(to_float(&args[0], sprig))));
-    table.add(&["toDecimal"], sig!(ANY => INT64), |_, args| {
-        let shown = sprint(&args[..1]);
-        Ok(Value::Int64(parse_int(&String::from_utf8_lossy(&shown), 8).unwrap_or(0)))
+    table.add(&["toDecimal"], sig!(ANY => INT64), |execution, args| {
+        let shown = execution.shown(&args[0])?;
+        Ok(Value::Int64(parse_int(&shown.to_text(), 8).unwrap_or(0)))
     });
 }
 

@@ -95,7 +95,7 @@ fn join_url(map: &Map) -> Answer {
         None => Ok(Vec::new()),
         Some(Value::String(part)) => Ok(part.to_vec()),
         Some(Value::Nil) => Err(super::nil_dereference()),
-        Some(other) if other.kind() == Kind::String => Ok(super::strings::string_of(&other).to_vec()),
+        Some(other) if other.kind() == Kind::String => Ok(crate::format::text_of(&other).to_vec()),
         Some(other) => Err(Error::call(format!(
             "unable to parse {name} key, must be of type string, but {} found",
             other.kind().name()

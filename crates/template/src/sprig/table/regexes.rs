@@ -6,22 +6,32 @@ use super::{Answer, Table, bytes, int, sig};
 use crate::error::Error;
 use crate::exec::Execution;
 use crate::function::Signature;
-use crate::sprig::regexp::{self, Regexp};
+use crate::sprig::regexp::{self, Fuel, Refused, Regexp};
 use crate::value::{List, Type, Value};
 
 pub(super) fn add(table: &mut Table) {
-    table.add(&["regexMatch"], sig!(STRING, STRING => BOOL), |_, args| {
-        Ok(Value::Bool(regexp::compile(bytes(args, 0)).is_ok_and(|regexp| regexp.is_match(bytes(args, 1)))))
+    table.add(&["regexMatch"], sig!(STRING, STRING => BOOL), |execution, args| {
+        match regexp::compile(execution, bytes(args, 0)) {
+            Ok(regexp) => {
+                execution.charge(regexp.steps(bytes(args, 1).len()))?;
+                Ok(Value::Bool(regexp.is_match(bytes(args, 1))))
+            }
+            Err(Refused::Wrong(_)) => Ok(Value::Bool(false)),
+            Err(Refused::Costly(error)) => Err(error),
+        }
     });
-    table.add_v3(&["mustRegexMatch"], sig!(STRING, STRING => BOOL), |_, args| {
-        Ok(Value::Bool(regexp::compile(bytes(args, 0)).map_err(Error::call)?.is_match(bytes(args, 1))))
+    table.add_v3(&["mustRegexMatch"], sig!(STRING, STRING => BOOL), |execution, args| {
+        Ok(Value::Bool(must_compile(execution, args)?.is_match(bytes(args, 1))))
     });
     pair(
         table,
         ["regexFindAll", "mustRegexFindAll"],
         sig!(STRING, STRING, INT => STRINGS),
         |execution, regexp, args| {
-            let found = regexp.find_all(bytes(args, 1), most(execution, int(args, 2)));
+            let mut fuel = Fuel::new(execution.steps_left());
+            let found = regexp.find_all(bytes(args, 1), most(execution, int(args, 2)), &mut fuel);
+            execution.charge(fuel.burnt)?;
+            execution.charge_memory(bytes(args, 1).len())?;
             execution.charge_list(found.as_ref().map_or(0, Vec::len) as u64)?;
             Ok(strings(found))
         },
@@ -32,7 +42,11 @@ pub(super) fn add(table: &mut Table) {
     replacing(table, ["regexReplaceAll", "mustRegexReplaceAll"], Regexp::replace_all);
     replacing(table, ["regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"], Regexp::replace_all_literal);
     pair(table, ["regexSplit", "mustRegexSplit"], sig!(STRING, STRING, INT => STRINGS), |execution, regexp, args| {
-        let parts = regexp.split(bytes(args, 1), most(execution, int(args, 2)), bytes(args, 0).is_empty());
+        let mut fuel = Fuel::new(execution.steps_left());
+        let most = most(execution, int(args, 2));
+        let parts = regexp.split(bytes(args, 1), most, bytes(args, 0).is_empty(), &mut fuel);
+        execution.charge(fuel.burnt)?;
+        execution.charge_memory(bytes(args, 1).len())?;
         execution.charge_list(parts.as_ref().map_or(0, Vec::len) as u64)?;
         Ok(strings(parts))
     });
@@ -55,27 +69,40 @@ fn strings(found: Option<Vec<&[u8]>>) -> Value {
     }
 }
 
-type Replace = fn(&Regexp, &[u8], &[u8], usize) -> Option<Vec<u8>>;
+type Replace = fn(&Regexp, &[u8], &[u8], usize, &mut Fuel) -> Option<Vec<u8>>;
 
 /// A function and its must-form whose result may be much longer than what it is given.
-fn replacing(table: &mut Table, [name, must]: [&str; 2], replace: Replace) {
-    let replaced = move |execution: &mut Execution<'_>, regexp: &Regexp, args: &[Value]| -> Answer {
+fn replacing(table: &mut Table, names: [&str; 2], replace: Replace) {
+    pair(table, names, sig!(STRING, STRING, STRING => STRING), move |execution, regexp, args| {
         let limit = execution.options().limits.output_bytes;
-        let text = replace(regexp, bytes(args, 1), bytes(args, 2), limit);
+        let mut fuel = Fuel::new(execution.steps_left());
+        let text = replace(regexp, bytes(args, 1), bytes(args, 2), limit, &mut fuel);
+        execution.charge(fuel.burnt)?;
         let text = text.ok_or_else(|| Error::call(format!("result is larger than the limit of {limit} bytes")))?;
         execution.charge_bytes(text.len())?;
         Ok(Value::string(text))
-    };
-    table.add(&[name], sig!(STRING, STRING, STRING => STRING), move |execution, args| {
-        replaced(execution, &*compiled(bytes(args, 0))?, args)
-    });
-    table.add_v3(&[must], sig!(STRING, STRING, STRING => STRING), move |execution, args| {
-        replaced(execution, &*regexp::compile(bytes(args, 0)).map_err(Error::call)?, args)
     });
 }
 
-fn compiled(pattern: &[u8]) -> Result<Rc<Regexp>, Error> {
-    regexp::compile(pattern).map_err(|why| Error::call(format!("regexp: Compile({}): {why}", quoted(pattern))))
+/// The expression that is the first argument, and the price of going through the second with it.
+fn compiled(execution: &mut Execution<'_>, args: &[Value], wrong: fn(&[u8], String) -> Error) -> Compiled {
+    let pattern = bytes(args, 0);
+    let regexp = regexp::compile(execution, pattern).map_err(|refused| match refused {
+        Refused::Wrong(why) => wrong(pattern, why),
+        Refused::Costly(error) => error,
+    })?;
+    execution.charge(regexp.steps(bytes(args, 1).len()))?;
+    Ok(regexp)
+}
+
+type Compiled = Result<Rc<Regexp>, Error>;
+
+fn must_compile(execution: &mut Execution<'_>, args: &[Value]) -> Compiled {
+    compiled(execution, args, |_, why| Error::call(why))
+}
+
+fn panicking(pattern: &[u8], why: String) -> Error {
+    Error::call(format!("regexp: Compile({}): {why}", quoted(pattern)))
 }
 
 fn pair(
@@ -85,9 +112,13 @@ fn pair(
     body: impl Fn(&mut Execution<'_>, &Regexp, &[Value]) -> Answer + Clone + Send + Sync + 'static,
 ) {
     let must_body = body.clone();
-    table.add(&[name], signature, move |execution, args| body(execution, &*compiled(bytes(args, 0))?, args));
+    table.add(&[name], signature, move |execution, args| {
+        let regexp = compiled(execution, args, panicking)?;
+        body(execution, &regexp, args)
+    });
     table.add_v3(&[must], signature, move |execution, args| {
-        must_body(execution, &*regexp::compile(bytes(args, 0)).map_err(Error::call)?, args)
+        let regexp = must_compile(execution, args)?;
+        must_body(execution, &regexp, args)
     });
 }
 

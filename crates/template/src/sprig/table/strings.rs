@@ -1,9 +1,11 @@
 //! Strings.
 
+use std::collections::HashSet;
+
 use super::{Answer, Table, bytes, int, sig};
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::format::{quote, sprint, text_of};
+use crate::format::quote;
 use crate::sprig::{Sprig, crypto, encoding, runes, text as strings, words};
 use crate::value::{Kind, Str, Type, Value};
 
@@ -137,7 +139,10 @@ fn add_parts(table: &mut Table) {
     ask(table, "hasSuffix", |text, part| text.ends_with(part));
     cut(table, &["trimPrefix"], |text, part| text.strip_prefix(part).unwrap_or(text));
     cut(table, &["trimSuffix"], |text, part| text.strip_suffix(part).unwrap_or(text));
-    cut(table, &["trimAll", "trimall"], |text, set| strings::trim(text, |rune| runes::all(set).any(|c| c == rune)));
+    cut(table, &["trimAll", "trimall"], |text, set| {
+        let set: HashSet<char> = runes::all(set).collect();
+        strings::trim(text, |rune| set.contains(&rune))
+    });
     table.add(&["replace"], sig!(STRING, STRING, STRING => STRING), |execution, args| {
         let (old, new, text) = (bytes(args, 0), bytes(args, 1), bytes(args, 2));
         if new.len() > old.len() {
@@ -149,34 +154,35 @@ fn add_parts(table: &mut Table) {
         Ok(args[usize::from(int(args, 2) != 1)].clone())
     });
     table.add(&["split"], sig!(STRING, STRING => STRING_MAP), |execution, args| {
-        execution.charge_list(pieces(bytes(args, 1), bytes(args, 0)))?;
+        pieces(execution, bytes(args, 1), bytes(args, 0))?;
         Ok(numbered(strings::split(bytes(args, 1), bytes(args, 0), -1)))
     });
     table.add(&["splitn"], sig!(STRING, INT, STRING => STRING_MAP), |execution, args| {
-        execution.charge_list(pieces(bytes(args, 2), bytes(args, 0)))?;
+        pieces(execution, bytes(args, 2), bytes(args, 0))?;
         Ok(numbered(strings::split(bytes(args, 2), bytes(args, 0), int(args, 1))))
     });
     table.add(&["splitList"], sig!(STRING, STRING => STRINGS), |execution, args| {
-        execution.charge_list(pieces(bytes(args, 1), bytes(args, 0)))?;
+        pieces(execution, bytes(args, 1), bytes(args, 0))?;
         Ok(Value::strings(strings::split(bytes(args, 1), bytes(args, 0), -1)))
     });
     table.add(&["join"], sig!(STRING, ANY => STRING), |execution, args| {
-        let parts: Vec<Vec<u8>> = string_list(&args[1]).iter().map(|part| part.to_vec()).collect();
+        let parts = string_list(execution, &args[1])?;
         let between = bytes(args, 0).len().saturating_mul(parts.len().saturating_sub(1));
-        let whole = parts.iter().map(Vec::len).fold(between, usize::saturating_add);
+        let whole = parts.iter().map(|part| part.len()).fold(between, usize::saturating_add);
         execution.charge_bytes(whole)?;
+        let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         Ok(Value::string(parts.join(bytes(args, 0))))
     });
-    table.add(&["toStrings"], sig!(ANY => STRINGS), |_, args| Ok(Value::strings(string_list(&args[0]))));
-    table.add(&["sortAlpha"], sig!(ANY => STRINGS), |_, args| {
+    table.add(&["toStrings"], sig!(ANY => STRINGS), |execution, args| Ok(listed(string_list(execution, &args[0])?)));
+    table.add(&["sortAlpha"], sig!(ANY => STRINGS), |execution, args| {
         let mut list = match args[0].kind() {
-            Kind::Slice => string_list(&args[0]),
-            _ => vec![string_of(&args[0])],
+            Kind::Slice => string_list(execution, &args[0])?,
+            _ => vec![string_of(execution, &args[0])?],
         };
         list.sort();
-        Ok(Value::strings(list))
+        Ok(listed(list))
     });
-    table.add(&["toString"], sig!(ANY => STRING), |_, args| Ok(Value::String(string_of(&args[0]))));
+    table.add(&["toString"], sig!(ANY => STRING), |execution, args| string_of(execution, &args[0]).map(Value::String));
 }
 
 /// `map[string]string` with the keys `_0`, `_1` and so on.
@@ -186,21 +192,34 @@ fn numbered(parts: Vec<&[u8]>) -> Value {
     Value::typed_map(Type::STRING_MAP, entries.collect())
 }
 
+/// A `[]string` of texts that are there.
+fn listed(texts: Vec<Str>) -> Value {
+    Value::typed_list(Type::STRINGS, texts.into_iter().map(Value::String).collect())
+}
+
 /// Sprig's `strval`.
-pub(in crate::sprig) fn string_of(value: &Value) -> Str {
+pub(in crate::sprig) fn string_of(execution: &mut Execution<'_>, value: &Value) -> Result<Str, Error> {
     match value {
-        Value::Bytes(bytes) => Str::new(bytes),
-        other => text_of(other),
+        Value::Bytes(bytes) => Ok(Str::new(bytes)),
+        other => execution.shown(other),
     }
 }
 
 /// Sprig's `strslice`: strings of a list without its nils, or of the one value.
-pub(in crate::sprig) fn string_list(value: &Value) -> Vec<Str> {
+fn string_list(execution: &mut Execution<'_>, value: &Value) -> Result<Vec<Str>, Error> {
     match value {
-        Value::Nil => Vec::new(),
-        Value::List(_, list) => list.iter().filter(|item| !matches!(item, Value::Nil)).map(string_of).collect(),
-        Value::Bytes(bytes) => bytes.iter().map(|byte| Str::new(byte.to_string())).collect(),
-        one => vec![string_of(one)],
+        Value::Nil => Ok(Vec::new()),
+        Value::List(_, list) => {
+            let texts = list.iter().map(|item| if let Value::String(text) = item { text.len() } else { 0 });
+            // Each is looked at, and compared where they are sorted.
+            execution.charge(list.len() as u64 + texts.sum::<usize>() as u64 / 64)?;
+            list.iter().filter(|item| !matches!(item, Value::Nil)).map(|item| string_of(execution, item)).collect()
+        }
+        Value::Bytes(bytes) => {
+            execution.charge_list(bytes.len() as u64)?;
+            Ok(bytes.iter().map(|byte| Str::new(byte.to_string())).collect())
+        }
+        one => Ok(vec![string_of(execution, one)?]),
     }
 }
 
@@ -209,34 +228,37 @@ fn without_nils(args: &[Value]) -> impl Iterator<Item = &Value> {
 }
 
 fn add_quotes(table: &mut Table) {
-    table.add(&["quote"], sig!(... ANY => STRING), |_, args| {
-        let quoted: Vec<String> = without_nils(args).map(|arg| quote::quote(&string_of(arg))).collect();
+    table.add(&["quote"], sig!(... ANY => STRING), |execution, args| {
+        let mut quoted = Vec::with_capacity(args.len());
+        for arg in without_nils(args) {
+            quoted.push(quote::quote(&string_of(execution, arg)?));
+        }
         Ok(quoted.join(" ").into())
     });
-    table.add(&["squote"], sig!(... ANY => STRING), |_, args| {
-        let quoted = without_nils(args).map(|arg| [b"'", shown(arg).as_slice(), b"'"].concat());
-        Ok(Value::string(quoted.collect::<Vec<_>>().join(&b' ')))
+    table.add(&["squote"], sig!(... ANY => STRING), |execution, args| {
+        let mut quoted = Vec::with_capacity(args.len());
+        for arg in without_nils(args) {
+            quoted.push([b"'", execution.shown(arg)?.as_bytes(), b"'"].concat());
+        }
+        Ok(Value::string(quoted.join(&b' ')))
     });
     table.add(&["cat"], sig!(... ANY => STRING), |execution, args| {
-        let parts: Vec<Vec<u8>> = without_nils(args).map(shown).collect();
+        let parts = without_nils(args).map(|arg| execution.shown(arg)).collect::<Result<Vec<_>, _>>()?;
         execution.charge_bytes(parts.iter().map(|part| part.len() + 1).sum())?;
+        let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         Ok(Value::string(parts.join(&b' ')))
     });
 }
 
-/// How many pieces a text falls into, at most.
-fn pieces(text: &[u8], between: &[u8]) -> u64 {
+/// Accounts for the pieces a text falls into, at most.
+fn pieces(execution: &mut Execution<'_>, text: &[u8], between: &[u8]) -> Result<(), Error> {
     let count = match between {
         [] => text.len(),
         [one] => text.iter().filter(|byte| *byte == one).count(),
         more => text.len() / more.len(),
     };
-    count as u64 + 1
-}
-
-/// `%v`.
-fn shown(value: &Value) -> Vec<u8> {
-    sprint(std::slice::from_ref(value))
+    execution.charge_memory(text.len())?;
+    execution.charge_list(count as u64 + 1)
 }
 
 fn add_sums(table: &mut Table) {

@@ -28,6 +28,7 @@ pub(super) fn add(table: &mut Table) {
     });
     table.add(&["shuffle"], sig!(STRING => STRING), |execution, args| {
         let mut all: Vec<char> = runes::all(super::bytes(args, 0)).collect();
+        execution.charge(all.len() as u64)?;
         for index in (1..all.len()).rev() {
             all.swap(index, below(ambient(execution).entropy()?, index as u64 + 1) as usize);
         }
