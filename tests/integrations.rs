@@ -28,6 +28,11 @@ const SPEC: &str = "resources: {requests: {cpu: 100m, memory: 1024Mi}, limits: {
 
 /// Data of two environments; what runs is given.
 fn data(namespace: &str, integrations: &[(&str, String)]) -> Bundle {
+    data_with(namespace, integrations, "")
+}
+
+/// The same with something more in the file of the second account.
+fn data_with(namespace: &str, integrations: &[(&str, String)], second: &str) -> Bundle {
     let lean = |name: &str, environment: &str| {
         format!(
             "$schema: /openshift/lean-namespace-1.yml\nname: {name}\ncluster: {{name: target, serverUrl: https://x}}\n\
@@ -38,7 +43,7 @@ fn data(namespace: &str, integrations: &[(&str, String)]) -> Bundle {
         ("/stage.yml".to_string(), lean(namespace, "stage")),
         ("/prod.yml".to_string(), lean(&format!("{namespace}-prod"), "prod")),
         ("/aws/1.yml".to_string(), "$schema: /aws/account-1.yml\nname: acc-1\n".to_string()),
-        ("/aws/2.yml".to_string(), "$schema: /aws/account-1.yml\nname: acc-2\n".to_string()),
+        ("/aws/2.yml".to_string(), format!("$schema: /aws/account-1.yml\nname: acc-2\n{second}")),
     ];
     texts.extend(integrations.iter().map(|(name, rest)| {
         let text = format!("$schema: /app-sre/integration-1.yml\nname: {name}\nmanaged:\n{rest}");
@@ -77,9 +82,14 @@ impl World {
 
     /// Lets the operator look until nothing is left to do; gives what it wrote.
     async fn run(&self, desired: Desired) -> Vec<String> {
-        let shelf = Arc::new(Shelf::new(Guard::default(), false, false));
+        self.run_as("target", desired, false).await
+    }
+
+    /// The same for a cluster of that name in the data.
+    async fn run_as(&self, name: &str, desired: Desired, compat: bool) -> Vec<String> {
+        let shelf = Arc::new(Shelf::new(Guard::default(), compat, false));
         shelf.put(Arc::new(desired));
-        let cluster = ClusterName::new("target");
+        let cluster = ClusterName::new(name);
         let settings = HostSettings {
             clusters: BTreeMap::from([(cluster.clone(), self.client.clone())]),
             topology: Topology::standalone(&ClusterName::new("elsewhere")),
@@ -87,7 +97,7 @@ impl World {
             journal: Journal::in_memory(Bounds::default()),
             dry_run: false,
         };
-        let operator: Arc<dyn Operator> = Arc::new(Reaching(Integrations::of("target", shelf).at_home()));
+        let operator: Arc<dyn Operator> = Arc::new(Reaching(Integrations::of(name, shelf).at_home()));
         let (host, _handle) = Host::new(settings, vec![(operator, Limits::none())]);
         let mut written = Vec::new();
         for closed in host.once(PATIENCE).await.unwrap() {
@@ -191,6 +201,21 @@ async fn the_whole_life(client: Client) {
     let stopped = world.get("deployments", "qontract-reconcile-terraform-resources-acc-2").await.unwrap();
     assert_eq!(stopped["spec"]["replicas"], 0);
 
+    // One shard less: an account that disables the integration.
+    let without = data_with(
+        "life",
+        &[
+            ("terraform-resources", per_account("")),
+            ("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")),
+            more[0].clone(),
+            more[1].clone(),
+            more[2].clone(),
+        ],
+        "disable: {integrations: [terraform-resources]}\n",
+    );
+    let gone = world.run(desired(&without, Some("stage"))).await;
+    assert_eq!(gone, ["delete deployments.apps/NS/qontract-reconcile-terraform-resources-acc-2"]);
+
     let fewer = data(
         "life",
         &[
@@ -201,13 +226,7 @@ async fn the_whole_life(client: Client) {
         ],
     );
     let gone = world.run(desired(&fewer, Some("stage"))).await;
-    assert_eq!(
-        gone,
-        [
-            "delete deployments.apps/NS/qontract-reconcile-terraform-resources-acc-1",
-            "delete deployments.apps/NS/qontract-reconcile-terraform-resources-acc-2",
-        ]
-    );
+    assert_eq!(gone, ["delete deployments.apps/NS/qontract-reconcile-terraform-resources-acc-1"]);
     for name in ["by-hand", "theirs"] {
         assert!(world.get("deployments", name).await.is_some(), "{name} is not ours");
     }
@@ -243,6 +262,39 @@ async fn what_was_there_before(client: Client) {
     let after = by_hand.get("deployments", "qontract-reconcile-one").await.unwrap();
     assert_eq!(after["spec"], before["spec"]);
     assert_eq!(by_hand.run(wanted).await, Vec::<String>::new());
+}
+
+/// What the original made of the example, to the letter, is left as it is by a first run that is as the original.
+async fn what_the_original_made(client: Client) {
+    let world = World::new(client, "integrations").await;
+    let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/integrations");
+    let mut settings = Settings::default();
+    settings.scope.compat = true;
+    settings.scope.environment = Some("stage".to_string());
+    let bundle = switchboard_integrations::source::bundle::read(&example.join("bundle.json")).unwrap();
+    let mut wanted = Builder::new(Chart::own(), settings).build(&bundle);
+    // The original cannot read what is beyond it.
+    wanted.targets.retain(|(cluster, namespace), _| **cluster == *"stage-01" && **namespace == *"integrations");
+    (wanted.empty, wanted.disabled) = (Vec::new(), Vec::new());
+    let expected = std::fs::read(example.join("expected/all/stage-01/integrations.json")).unwrap();
+    let expected: Vec<Value> = serde_json::from_slice(&expected).unwrap();
+    assert_eq!(wanted.len(), expected.len());
+    for mut object in expected {
+        let plural =
+            switchboard_integrations::desired::resource(object["kind"].as_str().unwrap()).unwrap().plural.clone();
+        let applied = object.to_string();
+        object["metadata"]["annotations"][annotations::UPDATE] = "2020-01-01T00:00:00Z".into();
+        object["metadata"]["annotations"][annotations::LAST_APPLIED] = applied.into();
+        world.put_there(&plural, &object).await;
+    }
+    assert_eq!(world.run_as("stage-01", wanted.clone(), true).await, Vec::<String>::new());
+    // It is looked at, all the same.
+    let name = "qontract-reconcile-aws-ami-share";
+    let mut live = world.get("deployments", name).await.unwrap();
+    live["spec"]["replicas"] = 3.into();
+    send(&world.client, "PUT", &world.path("deployments", name), &live).await;
+    let written = world.run_as("stage-01", wanted, true).await;
+    assert_eq!(written, [format!("update deployments.apps/NS/{name}")]);
 }
 
 /// A cluster that cannot be reached holds up itself alone.
@@ -288,11 +340,17 @@ async fn the_embedded_cluster_holds_what_was_there_before() {
     what_was_there_before(switchboard_cluster::Cluster::ephemeral().await.client()).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_cluster_holds_what_the_original_made() {
+    what_the_original_made(switchboard_cluster::Cluster::ephemeral().await.client()).await;
+}
+
 #[cfg(feature = "real")]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_cluster_holds_the_same() {
     let real = switchboard_suite::real::Real::start().unwrap();
     let client = switchboard_suite::process::client(&real.kubeconfig()).await.unwrap();
     the_whole_life(client.clone()).await;
-    what_was_there_before(client).await;
+    what_was_there_before(client.clone()).await;
+    what_the_original_made(client).await;
 }

@@ -2,14 +2,16 @@
 
 mod compare;
 mod connect;
+mod door;
 mod from;
 pub mod hosting;
 mod lint;
 mod plan;
 mod render;
+mod told;
 mod who;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,8 +19,9 @@ use clap::{Args, Subcommand};
 use switchboard_integrations::chart::Chart;
 use switchboard_integrations::desired::{Builder, Desired};
 use switchboard_integrations::meta::Meta;
-use switchboard_integrations::model::Scope;
+use switchboard_integrations::model::{Model, Scope};
 use switchboard_integrations::settings::{self, DEFAULT_UPSTREAM, Settings};
+use switchboard_integrations::source::Bundle;
 
 use crate::failure::Failure;
 use crate::talk::say;
@@ -95,6 +98,11 @@ fn reference(text: &str) -> Result<(String, String), String> {
 }
 
 impl What {
+    /// Whether there is what is asked for in one of the bundles.
+    fn check(&self, bundles: &[&Bundle]) -> Result<(), Failure> {
+        check_environment(self.environment.as_deref(), bundles)
+    }
+
     /// Who makes objects of bundles.
     fn builder(&self) -> Result<Builder, Failure> {
         let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
@@ -112,6 +120,17 @@ impl What {
         };
         Ok(Builder::new(chart(self.chart.as_deref())?, settings))
     }
+}
+
+/// Refuses an environment that none of the bundles knows: nothing at all would come of it, without a word.
+fn check_environment(environment: Option<&str>, bundles: &[&Bundle]) -> Result<(), Failure> {
+    let Some(wanted) = environment.filter(|name| !name.is_empty()) else { return Ok(()) };
+    let known: BTreeSet<String> = bundles.iter().flat_map(|bundle| Model::environments(bundle)).collect();
+    if known.contains(wanted) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.into_iter().collect();
+    Err(format!("the data knows no environment `{wanted}`\nhint: it knows {}", known.join(", ")).into())
 }
 
 /// Variables of this process, those that are text.

@@ -118,7 +118,9 @@ impl Running {
         let engine = if dry_run { None } else { Embedded::new(config, &clusters, dir).await? };
         operators.extend(engine.iter().map(Embedded::operator));
         let manager = config.integrations.as_ref();
-        let manager = manager.map(|section| Manager::new(section, &config.topology, clusters.clone())).transpose()?;
+        let manager = manager
+            .map(|section| Manager::new(section, &config.topology, clusters.clone())?.remembering(dir))
+            .transpose()?;
         let service = match &config.gitops {
             // Its database cannot pretend.
             Some(_) if dry_run => {

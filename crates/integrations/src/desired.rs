@@ -78,6 +78,8 @@ pub struct Target {
     pub shared: Arc<Vec<Object>>,
     /// The parameters these were given.
     pub shared_parameters: Arc<Parameters>,
+    /// Why nobody knows what is shared: what there is of it is not to go.
+    pub broken: Option<Problem>,
 }
 
 impl Target {
@@ -112,14 +114,18 @@ pub struct Desired {
     pub commit: Option<String>,
     /// Whose objects these are.
     pub caller: String,
+    /// Whether no upstream was named: the caller is then the default one, for integrations of all upstreams.
+    pub unnamed: bool,
     /// By cluster and namespace.
     pub targets: BTreeMap<TargetName, Target>,
     /// Namespaces of the data in which nothing runs.
     pub empty: Vec<Arc<Namespace>>,
     /// What is not used, and why.
     pub disabled: Vec<Disabled>,
-    /// Files that could not be read.
+    /// Files that could not be read, and may have said what is to run.
     pub unreadable: Vec<Problem>,
+    /// Files that could not be read, of schemas that nothing here is made of.
+    pub unrelated: Vec<Problem>,
     /// How many charts were rendered for it; what was known from before was not.
     pub rendered: usize,
 }
@@ -129,7 +135,9 @@ impl Desired {
     pub fn problems(&self) -> Vec<Problem> {
         let disabled = self.disabled.iter().map(|one| &one.problem);
         let incomplete = self.targets.values().flat_map(|target| &target.integrations).flat_map(|one| &one.incomplete);
-        let mut problems: Vec<Problem> = self.unreadable.iter().chain(disabled).chain(incomplete).cloned().collect();
+        let broken = self.targets.values().filter_map(|target| target.broken.as_ref());
+        let files = self.unreadable.iter().chain(&self.unrelated);
+        let mut problems: Vec<Problem> = files.chain(disabled).chain(incomplete).chain(broken).cloned().collect();
         problems.sort();
         problems.dedup();
         problems

@@ -26,6 +26,7 @@ pub mod diff;
 pub mod field;
 pub mod hash;
 pub mod lint;
+pub mod memory;
 pub mod meta;
 pub mod model;
 pub mod operator;

@@ -5,7 +5,7 @@ mod namespace;
 mod overrides;
 mod spec;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -31,6 +31,9 @@ pub const OCM_ORGANIZATION: &str = "/openshift/openshift-cluster-manager-1.yml";
 pub const NAMESPACE: &str = "/openshift/namespace-1.yml";
 /// The schema of namespace files that hold their cluster and environment themselves.
 pub const LEAN_NAMESPACE: &str = "/openshift/lean-namespace-1.yml";
+
+/// The schema of environment files.
+pub const ENVIRONMENT: &str = "/app-sre/environment-1.yml";
 
 /// An integration in one namespace: one element of `managed`.
 #[derive(Clone, Debug)]
@@ -119,6 +122,17 @@ pub enum Strategy {
     PerObject(ObjectKind),
 }
 
+impl Strategy {
+    /// The schema of the files that it makes or counts shards of.
+    pub fn schema(&self) -> Option<&str> {
+        match self {
+            Self::Static(_) => None,
+            Self::Counted { schema, .. } => Some(schema),
+            Self::PerObject(kind) => Some(&kind.schema),
+        }
+    }
+}
+
 /// Objects that are shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectKind {
@@ -186,6 +200,14 @@ impl Model {
         }
         model.namespaces.retain(|_, namespace| scope.takes(namespace));
         model
+    }
+
+    /// The environments that a bundle knows, by name.
+    pub fn environments(bundle: &Bundle) -> BTreeSet<String> {
+        let files = bundle.of_schema(ENVIRONMENT).filter_map(|file| file.value().get("name")?.as_str());
+        let model = Self::read(bundle, &Scope::default());
+        let of_namespaces = model.namespaces.values().map(|namespace| namespace.environment.name.to_string());
+        files.map(str::to_string).chain(of_namespaces).collect()
     }
 
     fn integration(&mut self, file: &Field<'_>, scope: &Scope) {

@@ -14,6 +14,9 @@ use crate::settings::Settings;
 /// The parameter of an environment that names commits by repository.
 const UPSTREAM_REPOS: &str = "INTEGRATION_UPSTREAM_REPOS";
 
+/// What stands for the tag of a commit that nobody knows, with the reason behind it. No object may keep it.
+pub const UNKNOWN: &str = "unknown commit: ";
+
 /// Who gave a parameter its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -72,14 +75,19 @@ pub fn collect(
         if one.get("repo").and_then(Value::as_str) == Some(settings.caller()) {
             let reference = one.get("ref").and_then(Value::as_str);
             let reference = reference.ok_or_else(|| format!("{UPSTREAM_REPOS} names no ref"))?;
-            tag = Some((settings.commit(reference)?, Giver::EnvironmentReference));
+            tag = Some((settings.commit(reference), Giver::EnvironmentReference));
         }
     }
     if let Some(reference) = settings.image_tag_from_ref.get(&*environment.name) {
-        tag = Some((settings.commit(reference)?, Giver::Reference));
+        tag = Some((settings.commit(reference), Giver::Reference));
     }
     if let Some((commit, from)) = tag {
-        let short = commit.chars().take(hash_length).collect();
+        let short = match commit {
+            Ok(commit) => commit.chars().take(hash_length).collect(),
+            Err(why) if compat => return Err(why),
+            // Only what runs the image of that tag is lost by it.
+            Err(why) => format!("{UNKNOWN}{why}"),
+        };
         give("IMAGE_TAG", short, from);
         if !compat && known.contains("IMAGE_DIGEST") {
             // A digest that came with another tag would win over this one when the image is pulled.

@@ -150,8 +150,23 @@ impl Context<'_> {
         let values = parameters.iter().map(|(name, parameter)| (name.clone(), parameter.value.clone()));
         let given = Given { parameters: values.collect(), ignore_unknown: true, ..Given::default() };
         // No parameter of an integration is made by chance: what is wanted would be another thing each time.
-        into.objects.extend(template.process(&given, &mut Chance::seeded(0))?);
-        into.parameters.extend(parameters);
+        let objects = template.process(&given, &mut Chance::seeded(0))?;
+        let unknown = parameters.values().find_map(|parameter| parameter.value.strip_prefix(parameters::UNKNOWN));
+        if let Some(why) = unknown.filter(|_| objects.iter().any(|object| holds(object, parameters::UNKNOWN))) {
+            return Err(RenderError::Parameters(why.to_string()));
+        }
+        into.objects.extend(objects);
+        into.parameters.extend(parameters.into_iter().filter(|(_, one)| !one.value.starts_with(parameters::UNKNOWN)));
         Ok(())
+    }
+}
+
+/// Whether a text stands somewhere in a value.
+fn holds(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(found) => found.contains(text),
+        Value::Array(list) => list.iter().any(|one| holds(one, text)),
+        Value::Object(map) => map.values().any(|one| holds(one, text)),
+        _ => false,
     }
 }

@@ -52,7 +52,9 @@ impl Settings {
         if reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(reference.to_string());
         }
-        Err(format!("the commit of `{reference}` in {upstream} is not known"))
+        Err(format!(
+            "the commit of `{reference}` in {upstream} is not known; tell it with `--commit {reference}=COMMIT` or under `commits`"
+        ))
     }
 }
 

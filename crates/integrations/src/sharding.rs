@@ -37,6 +37,8 @@ pub struct Shard {
     pub extra_args: String,
     /// What is different in it, as charts get it.
     pub overrides: Option<Map<String, Value>>,
+    /// Arguments of an override, which stand behind the others.
+    pub own_args: Option<String>,
     /// The datafile it is for.
     pub file: Option<Arc<str>>,
 }
@@ -117,7 +119,7 @@ impl<'a> Divider<'a> {
         let mut divided = match &entry.sharding.strategy {
             Strategy::Static(count) => self.numbered(entry, *count)?,
             Strategy::Counted { schema, per_shard } => {
-                let objects = self.candidates(schema, "name").enabled(&entry.integration).count() as i64;
+                let objects = self.counted(entry, schema)?;
                 self.numbered(entry, (objects + per_shard - 1) / per_shard)?
             }
             Strategy::PerObject(kind) => self.per_object(entry, kind)?,
@@ -142,6 +144,22 @@ impl<'a> Divider<'a> {
             }
         }
         Ok(())
+    }
+
+    /// How many objects of a schema there are for an entry. Around one that cannot be read nothing is counted: there would
+    /// be a shard less, and what each of the others is for would change.
+    fn counted(&mut self, entry: &Entry, schema: &str) -> Outcome<i64> {
+        let Context { bundle, compat, .. } = self.context;
+        let candidates = self.candidates(schema, "name");
+        let broken = candidates.problems.first().or_else(|| bundle.unread_of(schema).next());
+        let count = candidates.enabled(&entry.integration).count();
+        match broken.filter(|_| !compat) {
+            Some(problem) => {
+                let message = format!("is divided by the number of {schema} files, which is not known: {problem}");
+                Err(entry.problem(message).hint("what runs stays as it is until that file can be read"))
+            }
+            None => Ok(i64::try_from(count).unwrap_or(i64::MAX)),
+        }
     }
 
     fn numbered(&self, entry: &Entry, count: i64) -> Outcome<Shards> {
@@ -174,6 +192,13 @@ impl<'a> Divider<'a> {
                 continue;
             }
             shards.push(of_object(entry, kind, candidate));
+        }
+        if shards.is_empty() && !self.context.compat {
+            let why = problems.first().map(|problem| format!(": {problem}")).unwrap_or_default();
+            let message = format!("no {} file makes a shard of it{why}", kind.schema);
+            return Err(entry
+                .problem(message)
+                .hint("to stop it, remove the entry; no shards would delete its workloads"));
         }
         Ok(Shards { shards, problems })
     }
@@ -222,6 +247,7 @@ impl<'a> Divider<'a> {
             };
             shard.overrides = Some(over.fields.clone());
             if let Some(more) = over.extra_args.as_ref().filter(|_| !self.context.compat) {
+                shard.own_args = Some(more.clone());
                 shard.extra_args = format!("{} {more}", shard.extra_args).trim_start().to_string();
             }
             match over.sub_shards.filter(|count| *count > 0 && self.may_divide(entry)) {

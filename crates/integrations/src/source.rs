@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod directory;
 pub mod follow;
 pub mod graphql;
+mod guess;
 mod lines;
 mod plain;
 pub mod yaml;
@@ -74,6 +75,8 @@ pub struct Bundle {
     files: BTreeMap<Arc<str>, Datafile>,
     by_schema: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     problems: Vec<Problem>,
+    /// The schemas that files name which could not be read, by path.
+    named: BTreeMap<Arc<str>, String>,
 }
 
 impl Bundle {
@@ -96,15 +99,25 @@ impl Bundle {
     /// Files given as YAML: for tests and examples. A text that is no YAML is among the problems.
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let (mut files, mut problems) = (Vec::new(), Vec::new());
-        let mut sum = Sum::default();
+        let (mut sum, mut named) = (Sum::default(), BTreeMap::new());
         for (path, text) in texts {
             sum.file(path, text.as_bytes());
             match yaml::read_with_lines(text) {
                 Ok((value, lines)) => files.push(Datafile::new(path, value, lines)),
-                Err(error) => problems.push(Problem::of_file(path, &error.message).at_line(Some(error.line))),
+                Err(error) => {
+                    problems.push(Problem::of_file(path, &error.message).at_line(Some(error.line)));
+                    named.extend(guess::schema(text.as_bytes()).map(|schema| (Arc::from(path), schema)));
+                }
             }
         }
-        Self::new(sum.finish(), files, problems)
+        Self::new(sum.finish(), files, problems).naming(named)
+    }
+
+    /// With the schemas that files name which could not be read.
+    #[must_use]
+    pub(crate) fn naming(mut self, named: BTreeMap<Arc<str>, String>) -> Self {
+        self.named = named;
+        self
     }
 
     /// With the commit it was made of.
@@ -127,6 +140,16 @@ impl Bundle {
     /// What could not be read.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// What could not be read, with the schema its file names as far as that can be seen.
+    pub fn unread(&self) -> impl Iterator<Item = (&Problem, Option<&str>)> {
+        self.problems.iter().map(|problem| (problem, self.named.get(&problem.file).map(String::as_str)))
+    }
+
+    /// What could not be read and may be of a schema.
+    pub fn unread_of<'a>(&'a self, schema: &'a str) -> impl Iterator<Item = &'a Problem> {
+        self.unread().filter(move |(_, named)| named.is_none_or(|named| named == schema)).map(|(problem, _)| problem)
     }
 
     /// A datafile by its path.

@@ -98,6 +98,9 @@ fn differs(shard: &Shard, usual: Option<&Value>) -> Vec<String> {
     if shard.difference("resources").is_some() {
         found.push("resources of its own".to_string());
     }
+    if let Some(arguments) = &shard.own_args {
+        found.push(format!("arguments {arguments}"));
+    }
     if !shard.key.is_empty() && !shard.id.is_empty() {
         found.push(format!("part {} of {}", shard.id, shard.shards));
     }
@@ -128,6 +131,15 @@ impl fmt::Display for Who {
 mod tests {
     use super::*;
     use crate::desired::tests::{desired, files, runs};
+
+    #[test]
+    fn a_shard_with_arguments_of_its_own_is_different() {
+        let sharding = "{strategy: static, shards: 2, shardSpecOverrides: [{shard: 1, extraArgs: --careful}]}";
+        let mut who = Who::of(&desired(&files(&[("one", runs("/stage.yml", "", sharding))]), false));
+        who.only_different();
+        assert_eq!(who.rows.iter().map(|row| row.shard.as_str()).collect::<Vec<_>>(), ["1"]);
+        assert_eq!(who.rows[0].differs, ["arguments --careful"]);
+    }
 
     #[test]
     fn overrides_in_progress_are_seen() {

@@ -52,8 +52,8 @@ fn whole_numbers_of_cpus_are_amounts() {
     assert_eq!((&resources["requests"]["cpu"], &resources["limits"]["cpu"]), (&"1".into(), &"2".into()));
 }
 
-/// Spec 8.2, 6, which is still so: all shards of an integration share one selector, as they always did: selectors cannot change, and
-/// another one would be another hash for every object that runs today. It needs a migration of its own.
+/// Spec 8.2, 6: unless it is asked for, all shards of an integration share one selector, as they always did: selectors cannot change,
+/// and another one would be another hash for every object that runs today.
 #[test]
 fn shards_share_one_selector() {
     let bodies = bodies(&built("", &[("a", "", "  sharding: {strategy: static, shards: 2}\n")]));

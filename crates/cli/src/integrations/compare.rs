@@ -43,8 +43,10 @@ impl Diff {
     /// Prints the report.
     pub fn run(self) -> Result<ExitCode, Failure> {
         let mut builder = self.what.builder()?;
-        let before = builder.build(&from::read(&self.from)?);
-        let after = builder.build(&from::read(&self.to)?);
+        let (before, after) = (from::read(&self.from)?, from::read(&self.to)?);
+        // One of them is enough: an environment may be new.
+        self.what.check(&[&before, &after])?;
+        let (before, after) = (builder.build(&before), builder.build(&after));
         let report = Report::of(&before, &after);
         let form = match self.output {
             Form::Markdown => explain::Form::Table,

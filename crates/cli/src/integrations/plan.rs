@@ -63,8 +63,12 @@ impl Plan {
             }
         }
         let report = crate::plan::report(&decided);
-        print(&report, self.output)?;
         failed.iter().for_each(say);
+        // That nothing would be written is known only where all could be planned.
+        let known = report.changes() || !report.undecided.is_empty() || failed.is_empty();
+        if known || self.output != Form::Table {
+            print(&report, self.output)?;
+        }
         Ok(match (report.changes(), report.undecided.is_empty() && failed.is_empty()) {
             (true, _) => ExitCode::from(DIFFERS),
             (false, true) => ExitCode::SUCCESS,

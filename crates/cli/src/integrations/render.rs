@@ -49,6 +49,7 @@ impl Render {
             return self.template(file);
         }
         let bundle = from::read(self.from.as_deref().unwrap_or_default())?;
+        self.what.check(&[&bundle])?;
         let desired = self.what.builder()?.build(&bundle);
         match &self.output_dir {
             Some(dir) => self.write(dir, &desired)?,

@@ -30,7 +30,9 @@ pub struct Who {
 impl Who {
     /// Prints the table.
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let desired = self.what.builder()?.build(&from::read(&self.from)?);
+        let bundle = from::read(&self.from)?;
+        self.what.check(&[&bundle])?;
+        let desired = self.what.builder()?.build(&bundle);
         let mut who = switchboard_integrations::who::Who::of(&desired);
         if let Some(text) = &self.integration {
             who.only(text);

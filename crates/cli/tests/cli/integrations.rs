@@ -205,6 +205,21 @@ async fn under_up_the_data_is_followed_and_every_cluster_of_it_looked_after() {
     .await;
     assert!(next.ends_with(":next"), "{next}");
     board.row("integrations@stage-01", |row| row["word"] == "Ready").await;
+    // Installing it elsewhere is one entry in one file: a namespace that was not there is made, too.
+    let lean = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "elsewhere",
+        "cluster": {"name": "stage-01", "serverUrl": "https://x"}, "environment": {"name": "stage"}});
+    fs::write(data.path().join("elsewhere.yml"), lean.to_string()).unwrap();
+    edit(
+        data.path(),
+        "integrations/aws-ami-share.yml",
+        "managed:\n",
+        "managed:\n- namespace: {$ref: /elsewhere.yml}\n  spec: {resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {memory: 1Mi}}}\n",
+    );
+    let path = "/apis/apps/v1/namespaces/elsewhere/deployments/qontract-reconcile-aws-ami-share";
+    eventually("the same in a namespace that is new", || async {
+        client.request::<Value>(http::Request::get(path).body(Vec::new()).unwrap()).await.ok()
+    })
+    .await;
 }
 
 /// Decisions of operators that have a home are recorded with what they read there, and are made again from that alone: those that
@@ -298,6 +313,7 @@ fn manager(board: &Board, name: &str, token: &str, skip: bool) -> (Running, Path
     fs::create_dir_all(folder.join("tokens/team/creds")).unwrap();
     fs::create_dir_all(folder.join("data")).unwrap();
     fs::write(folder.join("tokens/team/creds/token"), token).unwrap();
+    fs::write(folder.join("tokens/team/creds/server"), &address).unwrap();
     let cluster = json!({"name": "far", "serverUrl": address, "insecureSkipTLSVerify": skip,
         "automationToken": {"path": "team/creds", "field": "token"}});
     let namespace = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "integrations", "cluster": cluster,
@@ -347,6 +363,37 @@ async fn certificates_are_looked_at_and_tokens_stand_on_no_command_line() {
     }
 }
 
+/// A token that expired is exchanged while the manager runs; a cluster that is elsewhere by the data is left alone where it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_token_is_taken_up_and_another_server_is_not_written_to() {
+    let board = Board::up(NOBODY);
+    let (client, token) = far(&board).await;
+    let (_running, said) = manager(&board, "rotating", "expired", true);
+    let says = async |what: &str| {
+        eventually(what, || async { fs::read_to_string(&said).unwrap_or_default().contains(what).then_some(()) }).await
+    };
+    eventually("the token is refused", || async {
+        let said = fs::read_to_string(&said).unwrap_or_default();
+        ["401", "nauthorized"].iter().any(|word| said.contains(word)).then_some(())
+    })
+    .await;
+    let data = board.file("rotating/data");
+    fs::write(board.file("rotating/tokens/team/creds/token"), format!("{token}\n")).unwrap();
+    // A change of the data is a look, and so is the interval.
+    fs::write(data.join("note.yml"), "{$schema: /x-1.yml}").unwrap();
+    eventually("a Deployment, by the new token", || image(&client, "qontract-reconcile-quay-mirror")).await;
+    let namespace = fs::read_to_string(data.join("ns.yml")).unwrap();
+    let moved = namespace.replacen("https://", "https://elsewhere.", 1);
+    assert_ne!(moved, namespace);
+    fs::write(data.join("ns.yml"), moved).unwrap();
+    says("cluster far is reached otherwise now by the data").await;
+    edit(&data, "i.yml", "\"spec\":{", "\"spec\":{\"imageRef\":\"next\",");
+    says("nothing is written there any more").await;
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let image = image(&client, "qontract-reconcile-quay-mirror").await.unwrap();
+    assert!(!image.ends_with(":next"), "{image}");
+}
+
 /// Spec 8.1, 1: a cluster that does not answer loses itself; the original lost all of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
@@ -356,6 +403,7 @@ async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
     fs::create_dir_all(folder.join("data")).unwrap();
     fs::create_dir_all(folder.join("tokens/team/creds")).unwrap();
     fs::write(folder.join("tokens/team/creds/token"), "t").unwrap();
+    fs::write(folder.join("tokens/team/creds/server"), "https://127.0.0.1:1\n").unwrap();
     let spec = json!({"resources": {"requests": {"cpu": "100m", "memory": "1Mi"}, "limits": {"memory": "2Mi"}}});
     let managed: Vec<Value> = ["near", "far"]
         .into_iter()
@@ -385,4 +433,71 @@ async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
         "{said}"
     );
     assert!(said.contains("error: could not plan for cluster far"), "{said}");
+    // Where nothing could be planned, it is not said that nothing would be written.
+    fs::remove_file(folder.join("data/near.yml")).unwrap();
+    fs::write(
+        folder.join("data/i.yml"),
+        json!({"$schema": "/app-sre/integration-1.yml", "name": "quay-mirror",
+        "managed": [{"namespace": {"$ref": "/far.yml"}, "spec": spec}]})
+        .to_string(),
+    )
+    .unwrap();
+    let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
+    let planned = command.arg(folder.join("switchboard.yaml")).output().unwrap();
+    let said = text(&planned);
+    assert_eq!(planned.status.code(), Some(1), "{said}");
+    assert!(said.contains("could not plan for cluster far") && !said.contains("nothing would be written"), "{said}");
+    // A token is sent to no other server than the one it is for.
+    fs::write(folder.join("tokens/team/creds/server"), "https://elsewhere").unwrap();
+    let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
+    let said = text(&command.arg(folder.join("switchboard.yaml")).output().unwrap());
+    assert!(said.contains("the token team/creds is not for cluster far"), "{said}");
+}
+
+#[test]
+fn an_environment_that_nobody_knows_is_an_error_that_names_the_known() {
+    let data = example().join("data");
+    let data = data.to_str().unwrap();
+    for arguments in
+        [vec!["render", "--from", data], vec!["who", "--from", data], vec!["diff", "--from", data, "--to", data]]
+    {
+        let refused = integrations(&[&arguments[..], &["--environment", "nope"]].concat());
+        let said = text(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(
+            said.contains("the data knows no environment `nope`") && said.contains("hint: it knows production, stage"),
+            "{said}"
+        );
+    }
+}
+
+/// A commit of the repository it is started in, whole or a folder of it.
+#[test]
+fn commits_are_compared() {
+    let data = copied();
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=n", "-c", "user.email=e@x", "-c", "init.defaultBranch=main"]).args(arguments);
+        let done = command.current_dir(data.path()).output().unwrap();
+        assert!(done.status.success(), "{}", text(&done));
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "one"]);
+    git(&["tag", "before"]);
+    edit(data.path(), "integrations/quay-mirror.yml", "memory: 400Mi", "memory: 500Mi");
+    git(&["commit", "-q", "-a", "-m", "two"]);
+    let diff = |from: &str, to: &str| {
+        let mut command = switchboard(&["integrations", "diff", "-o", "json", "--from", from, "--to", to]);
+        command.env_remove("ENVIRONMENT_NAME").current_dir(data.path()).output().unwrap()
+    };
+    let differs = diff("git:before", "git:HEAD");
+    assert_eq!(differs.status.code(), Some(2), "{}", text(&differs));
+    let groups = read(&differs)["groups"].clone();
+    assert!(groups.to_string().contains("quay-mirror") && groups.as_array().unwrap().len() == 1, "{groups}");
+    assert_eq!(diff("git:HEAD", ".").status.code(), Some(0), "what is checked out is what is committed");
+    assert_eq!(diff("git:before", "git:before").status.code(), Some(0));
+    let unknown = diff("git:before", "git:nowhere");
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown).contains("could not read commit nowhere"), "{}", text(&unknown));
 }

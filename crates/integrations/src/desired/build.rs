@@ -12,6 +12,7 @@ use super::{Desired, Installed, Object, Target, TargetName, resource};
 use crate::chart::Chart;
 use crate::field::Field;
 use crate::hash;
+use crate::model::{CLUSTER, ENVIRONMENT, INTEGRATION, LEAN_NAMESPACE, NAMESPACE};
 use crate::model::{Disabled, Entry, Environment, Model, Namespace};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -24,6 +25,8 @@ use attribution::Attribution;
 
 /// The schema of the file that says how long an image's tag is.
 const INTERFACE_SETTINGS: &str = "/app-interface/app-interface-settings-1.yml";
+/// What is said of what failed without a word.
+const NOT_RENDERED: &str = "could not be rendered";
 
 /// Makes what is wanted of one bundle after the other.
 pub struct Builder {
@@ -31,6 +34,8 @@ pub struct Builder {
     settings: Settings,
     /// Objects by what they were rendered from; only what the last bundle used.
     kept: BTreeMap<String, Kept>,
+    /// How much of a commit was a tag when they were.
+    hash_length: usize,
 }
 
 #[derive(Clone)]
@@ -65,7 +70,7 @@ struct Divided {
 impl Builder {
     /// With a chart and what a run is told.
     pub fn new(chart: Chart, settings: Settings) -> Self {
-        Self { chart, settings, kept: BTreeMap::new() }
+        Self { chart, settings, kept: BTreeMap::new(), hash_length: DEFAULT_HASH_LENGTH }
     }
 
     /// What a run is told.
@@ -80,14 +85,20 @@ impl Builder {
             sha: bundle.sha().to_string(),
             commit: bundle.commit().map(str::to_string),
             caller: self.settings.caller().to_string(),
+            unnamed: self.settings.scope.upstream.is_none(),
             disabled: model.disabled,
-            unreadable: bundle.problems().to_vec(),
             ..Desired::default()
         };
+        (desired.unreadable, desired.unrelated) = unread(bundle, &model.entries);
         let groups = self.divided(bundle, model.entries, &mut desired.disabled);
         let running: BTreeSet<&Arc<str>> = groups.values().map(|(namespace, _)| &namespace.path).collect();
         desired.empty = model.namespaces.values().filter(|one| !running.contains(&one.path)).cloned().collect();
-        self.render(&groups, hash_length(bundle), &mut desired);
+        let hash_length = hash_length(bundle);
+        if std::mem::replace(&mut self.hash_length, hash_length) != hash_length {
+            // Tags are cut otherwise now, in whatever is made with one.
+            self.kept.clear();
+        }
+        self.render(&groups, &mut desired);
         desired
     }
 
@@ -119,9 +130,9 @@ impl Builder {
         groups
     }
 
-    fn render(&mut self, groups: &Groups, hash_length: usize, desired: &mut Desired) {
+    fn render(&mut self, groups: &Groups, desired: &mut Desired) {
         let compat = self.settings.scope.compat;
-        let context = Context { chart: &self.chart, settings: &self.settings, hash_length };
+        let context = Context { chart: &self.chart, settings: &self.settings, hash_length: self.hash_length };
         let mut failed: BTreeMap<String, String> = BTreeMap::new();
         let mut used = BTreeSet::new();
         // What is shared comes first: it is not any integration's.
@@ -161,6 +172,7 @@ impl Builder {
             integrations: Vec::new(),
             shared: Arc::default(),
             shared_parameters: Arc::default(),
+            broken: None,
         };
         let disable = |entry: &Entry, message: &str, disabled: &mut Vec<Disabled>| {
             let (integration, namespace) = (Some(entry.integration.clone()), Some(place.clone()));
@@ -171,21 +183,29 @@ impl Builder {
             match (self.kept.get(&key), failed.get(&key)) {
                 (Some(kept), _) => Attribution::of(entries).divide(kept, entries, &mut target),
                 (None, message) => {
-                    let message = message.map_or("could not be rendered", String::as_str);
+                    let message = message.map_or(NOT_RENDERED, String::as_str);
                     entries.iter().for_each(|one| disable(&one.entry, message, disabled));
+                    target.broken = entries.first().map(|one| one.entry.problem(message));
                 }
             }
             return target;
         }
-        if let Some(kept) = self.kept.get(&shared_key(environment)) {
-            (target.shared, target.shared_parameters) = (kept.objects.clone(), kept.parameters.clone());
+        let key = shared_key(environment);
+        match (self.kept.get(&key), failed.get(&key)) {
+            (Some(kept), _) => {
+                (target.shared, target.shared_parameters) = (kept.objects.clone(), kept.parameters.clone());
+            }
+            (None, message) => {
+                let message = message.map_or(NOT_RENDERED, String::as_str);
+                target.broken = Some(Problem::of_file(&namespace.path, format!("what is shared there: {message}")));
+            }
         }
         for one in entries {
             let key = entry_key(one);
             match (self.kept.get(&key), failed.get(&key)) {
                 (Some(kept), _) => target.integrations.push(one.installed(&kept.objects, &kept.parameters)),
                 (None, message) => {
-                    disable(&one.entry, message.map_or("could not be rendered", String::as_str), disabled);
+                    disable(&one.entry, message.map_or(NOT_RENDERED, String::as_str), disabled);
                 }
             }
         }
@@ -209,6 +229,17 @@ impl Divided {
             incomplete: self.incomplete.clone(),
         }
     }
+}
+
+/// What could not be read: what may be of a schema that something is made of, and the rest.
+fn unread(bundle: &Bundle, entries: &[Entry]) -> (Vec<Problem>, Vec<Problem>) {
+    let of_shards = entries.iter().filter_map(|entry| entry.sharding.strategy.schema());
+    let fixed = [INTEGRATION, NAMESPACE, LEAN_NAMESPACE, CLUSTER, ENVIRONMENT, INTERFACE_SETTINGS];
+    let matter: BTreeSet<&str> = of_shards.chain(fixed).collect();
+    let (matters, others): (Vec<_>, Vec<_>) =
+        bundle.unread().partition(|(_, schema)| schema.is_none_or(|schema| matter.contains(schema)));
+    let problems = |all: Vec<(&Problem, _)>| all.into_iter().map(|(problem, _)| problem.clone()).collect();
+    (problems(matters), problems(others))
 }
 
 fn hash_length(bundle: &Bundle) -> usize {
@@ -289,17 +320,14 @@ fn object(body: Value, shards: &[Shard], all: bool) -> Result<Object, String> {
 }
 
 /// Entries that stand twice, and namespaces that two files describe. Which is meant cannot be known, so none is used.
-fn clashes(entries: &[Entry]) -> BTreeMap<usize, Problem> {
+fn clashes<'a>(entries: &'a [Entry]) -> BTreeMap<usize, Problem> {
     let mut clashes = BTreeMap::new();
-    let mut files: BTreeMap<(&str, &str), &Arc<str>> = BTreeMap::new();
+    let mut files: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     let mut places: BTreeMap<(&str, &str, &str), Vec<usize>> = BTreeMap::new();
+    let place = |entry: &'a Entry| (&*entry.namespace.cluster.name, &*entry.namespace.name);
     for (index, entry) in entries.iter().enumerate() {
-        let (cluster, name) = (&*entry.namespace.cluster.name, &*entry.namespace.name);
-        let first = files.entry((cluster, name)).or_insert(&entry.namespace.path);
-        if **first != entry.namespace.path {
-            let message = format!("{} is the namespace {name} of {cluster}, as {first} is", entry.namespace.path);
-            clashes.insert(index, entry.problem(message).hint("let one file describe a namespace"));
-        }
+        let (cluster, name) = place(entry);
+        files.entry((cluster, name)).or_default().insert(&entry.namespace.path);
         places.entry((cluster, name, &entry.integration)).or_default().push(index);
     }
     for ((cluster, name, integration), found) in places.iter().filter(|(_, found)| found.len() > 1) {
@@ -311,6 +339,15 @@ fn clashes(entries: &[Entry]) -> BTreeMap<usize, Problem> {
             let others: Vec<String> = others.collect();
             let message = format!("{integration} runs in {name} of {cluster} as well by {}", others.join(" and "));
             clashes.insert(*index, entries[*index].problem(message));
+        }
+    }
+    for (index, entry) in entries.iter().enumerate() {
+        let (cluster, name) = place(entry);
+        let own = &*entry.namespace.path;
+        let others: Vec<&str> = files[&(cluster, name)].iter().copied().filter(|file| *file != own).collect();
+        if !others.is_empty() {
+            let message = format!("{own} is the namespace {name} of {cluster}, as {} is", others.join(" and "));
+            clashes.insert(index, entry.problem(message).hint("let one file describe a namespace"));
         }
     }
     clashes

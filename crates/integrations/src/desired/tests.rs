@@ -78,9 +78,15 @@ parameters:
 "#;
 
 pub fn chart() -> Chart {
+    chart_with("")
+}
+
+/// The same with something in front of it.
+pub fn chart_with(more: &str) -> Chart {
+    let template = format!("{more}{TEMPLATE}");
     let files = vec![
         File::new("Chart.yaml", b"{apiVersion: v2, name: t, version: 1.0.0}"),
-        File::new("templates/t.yaml", TEMPLATE.as_bytes()),
+        File::new("templates/t.yaml", template.as_bytes()),
     ];
     Chart::of_files("t", files).unwrap()
 }
@@ -282,12 +288,76 @@ fn two_files_for_one_namespace_are_told() {
     );
     let bundle =
         Bundle::of_texts([("/a.yml", lean("x").as_str()), ("/b.yml", lean("y").as_str()), ("/i.yml", one.as_str())]);
-    let problems = desired(&bundle, false).problems();
-    assert!(
-        problems.iter().any(|problem| problem.to_string().contains("/b.yml is the namespace ns of c, as /a.yml is"))
-            || problems.len() == 2,
-        "{problems:?}"
+    let desired = desired(&bundle, false);
+    let told: Vec<String> = desired.problems().iter().map(|problem| problem.message.clone()).collect();
+    assert_eq!(
+        told,
+        ["/a.yml is the namespace ns of c, as /b.yml is", "/b.yml is the namespace ns of c, as /a.yml is"]
     );
+    assert_eq!(desired.len(), 0, "which is meant cannot be known");
+}
+
+/// Tags are as long as the data says: what was made with another length is made again.
+#[test]
+fn another_length_of_tags_is_another_image() {
+    let mut settings = settings(false);
+    settings.image_tag_from_ref.insert("stage".to_string(), "0123456789abcdef0123456789abcdef01234567".to_string());
+    let mut builder = Builder::new(chart(), settings);
+    let mut image = |length: usize| {
+        let length = format!("$schema: /app-interface/app-interface-settings-1.yml\nhashLength: {length}\n");
+        let one = format!("$schema: /app-sre/integration-1.yml\nname: one\nmanaged:\n{}", runs("/stage.yml", "", ""));
+        let stage = "$schema: /openshift/lean-namespace-1.yml\nname: n\ncluster: {name: c, serverUrl: u}\nenvironment: {name: stage}\n";
+        let bundle =
+            Bundle::of_texts([("/length.yml", length.as_str()), ("/one.yml", one.as_str()), ("/stage.yml", stage)]);
+        let desired = builder.build(&bundle);
+        let target = desired.targets.values().next().unwrap();
+        target.objects()[0].body["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap().to_string()
+    };
+    assert_eq!(image(7), "quay.io/app-sre/qontract-reconcile:0123456");
+    assert_eq!(image(9), "quay.io/app-sre/qontract-reconcile:012345678");
+}
+
+/// A branch whose commit nobody told loses what would run its image, and nothing beside it.
+#[test]
+fn a_reference_that_is_not_known_loses_what_runs_it_alone() {
+    let mut settings = settings(false);
+    settings.image_tag_from_ref.insert("stage".to_string(), "main".to_string());
+    let pinned = runs("/stage.yml", "", "{strategy: static, shards: 1, shardSpecOverrides: [{shard: 0, imageRef: x}]}");
+    let bundle = files(&[("one", runs("/stage.yml", "", "")), ("pinned", pinned)]);
+    let desired = Builder::new(chart(), settings.clone()).build(&bundle);
+    let told: Vec<String> = desired.problems().iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("/i/one.yml") && told[0].contains("the commit of `main`"), "{told:?}");
+    assert_eq!(desired.len(), 2, "the other and what is shared");
+    settings.commits.insert((settings.caller().to_string(), "main".to_string()), "f".repeat(40));
+    assert_eq!(Builder::new(chart(), settings).build(&bundle).problems(), []);
+}
+
+/// A file that cannot be read stops deletions only where it may have said what is to run.
+#[test]
+fn only_files_that_may_matter_are_unreadable() {
+    let of = |schema: &str| {
+        let broken = format!("$schema: {schema}\nname: [\n");
+        let one = format!(
+            "$schema: /app-sre/integration-1.yml\nname: one\nmanaged:\n{}",
+            runs(
+                "/stage.yml",
+                "",
+                "{strategy: per-object, schema: /regions/region-1.yml, namePath: name, argument: --region}"
+            )
+        );
+        let stage = "$schema: /openshift/lean-namespace-1.yml\nname: n\ncluster: {name: c, serverUrl: u}\nenvironment: {name: stage}\n";
+        let region = "$schema: /regions/region-1.yml\nname: r\n";
+        let texts =
+            [("/a.yml", broken.as_str()), ("/one.yml", one.as_str()), ("/r.yml", region), ("/stage.yml", stage)];
+        let desired = desired(&Bundle::of_texts(texts), false);
+        assert_eq!(desired.problems().len(), 1, "{:?}", desired.problems());
+        (desired.unreadable.len(), desired.unrelated.len())
+    };
+    assert_eq!(of("/access/user-1.yml"), (0, 1));
+    for matters in ["/app-sre/integration-1.yml", "/openshift/cluster-1.yml", "/regions/region-1.yml", "*nobody"] {
+        assert_eq!(of(matters), (1, 0), "{matters}");
+    }
 }
 
 /// One run that changes nothing renders nothing; one changed integration renders that one.
@@ -322,6 +392,6 @@ fn the_number_of_shards_follows_the_data() {
         texts.extend(more);
         desired(&Bundle::of_texts(texts), false).len()
     };
-    let account = "$schema: /aws/account-1.yml\nname: a\n";
-    assert_eq!((count(&[]), count(&[("/a.yml", account)])), (1, 2));
+    let (one, other) = ("$schema: /aws/account-1.yml\nname: a\n", "$schema: /aws/account-1.yml\nname: b\n");
+    assert_eq!((count(&[("/a.yml", one)]), count(&[("/a.yml", one), ("/b.yml", other)])), (2, 3));
 }

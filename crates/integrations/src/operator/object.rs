@@ -11,6 +11,9 @@ use crate::{desired, hash};
 /// Where people restart workloads by hand; a restart is not ours to undo.
 const RESTARTED: [&str; 2] = ["kubectl.kubernetes.io/restartedAt", "openshift.openshift.io/restartedAt"];
 
+/// The label that tells shards of an integration apart, where it was asked for.
+const SHARD_LABEL: &str = "switchboard.dev/shard";
+
 /// An object that is wanted.
 pub struct Wanted<'a> {
     /// Its kind.
@@ -29,6 +32,10 @@ pub struct Wanted<'a> {
     pub shared: bool,
     /// Whether it is taken from others.
     pub take_over: bool,
+    /// Its shard, where that is to stand in selectors of its own.
+    pub shard: Option<&'a str>,
+    /// Whether it stands there when the object is made.
+    pub shard_labels: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -44,6 +51,8 @@ impl<'a> Wanted<'a> {
             caller: answer["caller"].as_str()?,
             shared: flag("shared"),
             take_over: flag("takeOver") || flag("compat"),
+            shard: one["shard"].as_str().filter(|shard| !flag("compat") && is_label(shard)),
+            shard_labels: flag("shardLabels"),
         })
     }
 }
@@ -67,7 +76,8 @@ impl Verdict {
 /// What is to be done.
 pub fn judge(wanted: &Wanted<'_>, live: Option<&Value>, now: jiff::Timestamp) -> Verdict {
     let Some(live) = live else {
-        let mut body = annotations::annotate_with(wanted.body, wanted.caller, wanted.hash, Some(now));
+        let (body, sum) = labelled(wanted, None).unwrap_or_else(|| (wanted.body.clone(), wanted.hash.to_string()));
+        let mut body = annotations::annotate_with(&body, wanted.caller, &sum, Some(now));
         body["metadata"]["namespace"] = wanted.namespace.into();
         return Verdict::write(Mutation::create(wanted.kind, body));
     };
@@ -86,6 +96,12 @@ pub fn judge(wanted: &Wanted<'_>, live: Option<&Value>, now: jiff::Timestamp) ->
     if let Some(owner) = other_owner(&marks, wanted).filter(|_| !wanted.take_over) {
         let kind = &wanted.kind.kind;
         return Verdict::Refuse(format!("{kind} {} belongs to {owner}; `takeOver` takes it", wanted.name));
+    }
+    if marks.integration.is_none() && drifts && !wanted.take_over {
+        let (kind, name) = (&wanted.kind.kind, wanted.name);
+        return Verdict::Refuse(format!(
+            "{kind} {name} was made by somebody else, and not from this template; `takeOver` takes it"
+        ));
     }
     let marked = annotations::annotate_with(&body, wanted.caller, &sum, Some(now));
     if marks.sum.is_none() && !drifts {
@@ -107,15 +123,38 @@ fn other_owner(marks: &Marks, wanted: &Wanted<'_>) -> Option<String> {
     }
 }
 
+/// Whether a text can be the value of a label.
+fn is_label(text: &str) -> bool {
+    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    text.len() <= 63 && ends(text.chars().next()) && ends(text.chars().last()) && text.chars().all(fits)
+}
+
+/// The workload with its shard in selector and pods, and its hash: a new one where that is asked for, and one that was made
+/// so. A selector cannot change, so all others keep the one they have.
+fn labelled(wanted: &Wanted<'_>, live: Option<&Value>) -> Option<(Value, String)> {
+    let shard = wanted.shard.filter(|_| matches!(&*wanted.kind.kind, "Deployment" | "StatefulSet"))?;
+    let has = |live: &Value| live["spec"]["selector"]["matchLabels"].get(SHARD_LABEL).is_some();
+    if !live.map_or(wanted.shard_labels, has) {
+        return None;
+    }
+    let mut body = wanted.body.clone();
+    body["spec"]["selector"]["matchLabels"][SHARD_LABEL] = shard.into();
+    body["spec"]["template"]["metadata"]["labels"][SHARD_LABEL] = shard.into();
+    let sum = hash::hash(&body);
+    Some((body, sum))
+}
+
 /// The object with restarts that people asked for, and its hash with them.
 fn restarted(wanted: &Wanted<'_>, live: &Value) -> (Value, String) {
-    let mut body = wanted.body.clone();
+    let (mut body, sum) =
+        labelled(wanted, Some(live)).unwrap_or_else(|| (wanted.body.clone(), wanted.hash.to_string()));
     let pointer = "/spec/template/metadata/annotations";
     let kept = RESTARTED.iter().filter_map(|name| Some((*name, live.pointer(pointer)?.get(*name)?)));
     let kept: Vec<(&str, &Value)> =
         kept.filter(|(name, _)| wanted.body.pointer(pointer).and_then(|a| a.get(*name)).is_none()).collect();
     let Some(template) = body.pointer_mut("/spec/template").filter(|_| !kept.is_empty()) else {
-        return (body, wanted.hash.to_string());
+        return (body, sum);
     };
     for (name, value) in kept {
         template["metadata"]["annotations"][name] = value.clone();

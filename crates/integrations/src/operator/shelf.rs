@@ -8,7 +8,6 @@ use switchboard_kernel::operator::Unit;
 
 use super::{Guard, WHOLE_NAMESPACE};
 use crate::desired::{Desired, Object, Target};
-use crate::settings::DEFAULT_UPSTREAM;
 use crate::source::sha256;
 
 /// What is wanted now. Changed by the shell, read by all operators of this kind.
@@ -18,6 +17,7 @@ pub struct Shelf {
     guard: Guard,
     compat: bool,
     take_over: bool,
+    shard_labels: bool,
 }
 
 #[derive(Default)]
@@ -41,7 +41,13 @@ pub struct Changed {
 impl Shelf {
     /// An empty one. `compat` deletes and takes over as the original does; `take_over` takes objects of others only.
     pub fn new(guard: Guard, compat: bool, take_over: bool) -> Self {
-        Self { wanted: RwLock::default(), guard, compat, take_over }
+        Self { wanted: RwLock::default(), guard, compat, take_over, shard_labels: false }
+    }
+
+    /// With a label of their shard in the selectors of new workloads. The original knows none.
+    #[must_use]
+    pub fn labelling(self, shard_labels: bool) -> Self {
+        Self { shard_labels: shard_labels && !self.compat, ..self }
     }
 
     /// Puts something else there, and says what is different.
@@ -107,7 +113,8 @@ impl Shelf {
         answer["compat"] = self.compat.into();
         answer["takeOver"] = self.take_over.into();
         // As the original has it, one that was told no upstream deletes for all of them.
-        answer["unscoped"] = (self.compat && desired.caller == DEFAULT_UPSTREAM).into();
+        answer["unscoped"] = (self.compat && desired.unnamed).into();
+        answer["shardLabels"] = self.shard_labels.into();
         answer
     }
 
@@ -124,10 +131,11 @@ impl Shelf {
         let here = |one: &&crate::model::Disabled| one.namespace.as_ref().is_none_or(|(_, name)| **name == *namespace);
         let disabled: Vec<_> = desired.disabled.iter().filter(here).collect();
         // A file that cannot be read may have been anything: nothing is deleted until it can be.
-        // Where all that should run is wrong, what is shared among it is not to go either.
-        let all = desired.unreadable.first().or_else(|| {
-            disabled.iter().find(|one| one.integration.is_none() || target.is_none()).map(|one| &one.problem)
-        });
+        // Where all that should run is wrong, what is shared among it is not to go either; nor where that could not be made.
+        let all =
+            desired.unreadable.first().or_else(|| target.and_then(|target| target.broken.as_ref())).or_else(|| {
+                disabled.iter().find(|one| one.integration.is_none() || target.is_none()).map(|one| &one.problem)
+            });
         let kept: BTreeSet<&Arc<str>> =
             disabled.iter().filter_map(|one| one.integration.as_ref()).chain(incomplete).collect();
         json!({
@@ -139,7 +147,10 @@ impl Shelf {
 }
 
 fn objects(objects: &[Object]) -> Value {
-    let one = |object: &Object| json!({"kind": object.kind.kind, "name": object.name, "hash": object.hash, "body": object.body});
+    let one = |object: &Object| {
+        let shard = object.shard.as_ref().map(|shard| shard.suffix.trim_start_matches('-'));
+        json!({"kind": object.kind.kind, "name": object.name, "hash": object.hash, "body": object.body, "shard": shard})
+    };
     objects.iter().map(one).collect()
 }
 
@@ -182,12 +193,11 @@ fn units(desired: &Desired) -> BTreeMap<Arc<str>, BTreeMap<Unit, String>> {
             of_cluster.insert(unit, one.problem.to_string());
         }
     }
-    // Only where something runs: a cluster of which nothing is wanted is not reached for.
+    // Whether a cluster is reached for on account of these alone, the shell says.
     for one in &desired.empty {
-        if let Some(of_cluster) = units.get_mut(&one.cluster.name) {
-            let unit = Unit::object(&one.name, WHOLE_NAMESPACE);
-            of_cluster.entry(unit).or_insert_with(|| sha256(kept.as_bytes()));
-        }
+        let unit = Unit::object(&one.name, WHOLE_NAMESPACE);
+        let of_cluster = units.entry(one.cluster.name.clone()).or_default();
+        of_cluster.entry(unit).or_insert_with(|| sha256(kept.as_bytes()));
     }
     units
 }

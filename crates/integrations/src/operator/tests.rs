@@ -179,20 +179,109 @@ fn objects_of_other_callers_and_integrations_are_untouched() {
     assert_eq!(writes(&plans), Vec::<String>::new());
 }
 
+/// As the original has it, a manager that was told no upstream deletes for all; one that was told its own does not, even if
+/// that is the default one.
+#[test]
+fn with_a_named_upstream_only_its_own_objects_are_seen_in_compat_as_well() {
+    let mut live = made(&wanted("{strategy: static, shards: 2}"));
+    live[2]["metadata"]["annotations"][annotations::CALLER] = "https://else".into();
+    let fewer = |upstream: Option<&str>| {
+        let mut settings = crate::desired::tests::settings(true);
+        settings.scope.upstream = upstream.map(str::to_string);
+        let one = runs("/stage.yml", "", "{strategy: static, shards: 1}");
+        let one = format!("{one}upstream: {}\n", crate::settings::DEFAULT_UPSTREAM);
+        let desired =
+            crate::desired::Builder::new(crate::desired::tests::chart(), settings).build(&files(&[("one", one)]));
+        assert_eq!((desired.problems(), desired.len()), (Vec::new(), 2));
+        let plans = run(&operator(desired, Guard::default(), true, false), &live);
+        let deletions = writes(&plans).into_iter().filter(|write| write.starts_with("delete"));
+        deletions.collect::<Vec<_>>()
+    };
+    assert_eq!(fewer(None), ["delete deployments.apps/stage-ns/q-one-0", "delete deployments.apps/stage-ns/q-one-1"]);
+    assert_eq!(fewer(Some(crate::settings::DEFAULT_UPSTREAM)), ["delete deployments.apps/stage-ns/q-one-0"]);
+}
+
+/// What is shared stays when it could not be made this time: alone, and with all of the namespace as the original does it.
+#[test]
+fn what_is_shared_is_not_deleted_because_it_could_not_be_made() {
+    let live = made(&wanted(""));
+    let chart = || {
+        let broken = "{{ if not .Values.integrations }}{{ fail \"no integrations\" }}{{ end }}";
+        let broken = format!(
+            "{broken}{{{{ range .Values.integrations }}}}{{{{ if .cache }}}}{{{{ fail \"no cache\" }}}}{{{{ end }}}}{{{{ end }}}}"
+        );
+        crate::desired::tests::chart_with(&broken)
+    };
+    for (compat, spec) in [(false, ""), (true, ", cache: true")] {
+        let settings = crate::desired::tests::settings(compat);
+        let bundle = files(&[("other", runs("/stage.yml", spec, ""))]);
+        let desired = crate::desired::Builder::new(chart(), settings).build(&bundle);
+        assert_eq!(desired.problems().len(), 1, "{:?}", desired.problems());
+        let plans = run(&operator(desired, Guard::default(), compat, false), &live);
+        assert!(writes(&plans).iter().all(|write| !write.starts_with("delete")), "{compat}: {:?}", writes(&plans));
+        assert!(blocked(&plans).iter().any(|why| why.contains("does not delete")), "{compat}: {:?}", blocked(&plans));
+    }
+}
+
+/// What has no marks and is not from this template is somebody's: neither written over nor made again.
+#[test]
+fn what_somebody_else_made_under_the_same_name_is_left_alone() {
+    let mut live = made(&wanted(""));
+    for object in &mut live {
+        object["metadata"]["annotations"] = json!({});
+    }
+    live[0]["spec"]["selector"] = json!({"app": "mine"});
+    live[1]["spec"]["selector"] = json!({"matchLabels": {"app": "mine"}});
+    live[1]["spec"]["template"]["spec"]["containers"][0]["image"] = "mine:1".into();
+    let plans = run(&of(wanted("")), &live);
+    assert_eq!(writes(&plans), Vec::<String>::new());
+    let not_ours = "was made by somebody else, and not from this template; `takeOver` takes it";
+    assert_eq!(blocked(&plans), [format!("Service q {not_ours}"), format!("Deployment q-one {not_ours}")]);
+    let taken = run(&operator(wanted(""), Guard::default(), false, true), &live);
+    assert_eq!(writes(&taken), ["update services/stage-ns/q", "delete deployments.apps/stage-ns/q-one"]);
+}
+
 /// Spec 8.2, 4: when the last entry of a namespace is gone, what it left is found.
 #[test]
 fn orphans_of_a_namespace_in_which_nothing_runs_any_more_are_deleted() {
     let live = made(&wanted(""));
-    let bundle = files(&[("other", runs("/prod.yml", "", "").replace("/prod.yml", "/stage.yml"))]);
-    let moved = desired(&bundle, false);
-    assert_eq!(
-        writes(&run(&of(moved), &live)),
-        ["create deployments.apps/stage-ns/q-other", "delete deployments.apps/stage-ns/q-one"]
-            .iter()
-            .rev()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
+    let moved = desired(&files(&[("one", runs("/prod.yml", "", ""))]), false);
+    assert!(moved.targets.keys().all(|(cluster, _)| **cluster != *"c1"), "nothing runs on the cluster any more");
+    let plans = run(&of(moved), &live);
+    assert_eq!(writes(&plans), ["delete deployments.apps/stage-ns/q-one", "delete services/stage-ns/q"]);
+    // More than a few are not deleted unasked, however little is left.
+    let many = made(&wanted("{strategy: static, shards: 6}"));
+    let moved = || desired(&files(&[("one", runs("/prod.yml", "", ""))]), false);
+    let plans = run(&of(moved()), &many);
+    assert!(
+        writes(&plans).is_empty() && blocked(&plans)[0].starts_with("would delete 7 of 7"),
+        "{:?}",
+        blocked(&plans)
     );
+    let told = operator(moved(), Guard { allowed: 7, ..Guard::default() }, false, false);
+    assert_eq!(writes(&run(&told, &many)).len(), 7);
+}
+
+/// Spec 8.2, 6: where it is asked for, new workloads are told apart by a label; those that are there keep their selectors.
+#[test]
+fn new_shards_have_selectors_of_their_own_where_that_is_asked_for() {
+    let labelling = |desired: Desired| {
+        let shelf = Arc::new(Shelf::new(Guard::default(), false, false).labelling(true));
+        shelf.put(Arc::new(desired));
+        Reaching(Integrations::of("c1", shelf))
+    };
+    let one = || wanted("{strategy: static, shards: 1}");
+    let two = || wanted("{strategy: static, shards: 2}");
+    let live = carried(&[], &run(&labelling(two()), &[]));
+    let selector = |index: usize| live[index]["spec"]["selector"]["matchLabels"].clone();
+    assert_eq!(selector(1), json!({"app": "q-one", "switchboard.dev/shard": "0"}));
+    assert_eq!(selector(2), json!({"app": "q-one", "switchboard.dev/shard": "1"}));
+    assert_eq!(live[1]["spec"]["template"]["metadata"]["labels"], selector(1));
+    assert_eq!(writes(&run(&labelling(two()), &live)), Vec::<String>::new());
+    assert_eq!(writes(&run(&of(two()), &live)), Vec::<String>::new(), "a selector that is there stays");
+    let old = made(&two());
+    assert_eq!(writes(&run(&labelling(two()), &old)), Vec::<String>::new(), "a selector that is there stays");
+    assert_eq!(carried(&[], &run(&labelling(one()), &[]))[1]["spec"]["selector"], made(&one())[1]["spec"]["selector"]);
 }
 
 /// Spec 8.1, 1 and 2: what fails deletes nothing, and much is not deleted without being told.
@@ -205,6 +294,9 @@ fn deletions_are_guarded_and_never_follow_from_what_is_wrong() {
     assert!(blocked(&plans)[0].starts_with("would delete 18 of 21 objects: q-one-10,"), "{:?}", blocked(&plans));
     let told = operator(fewer(), Guard { allowed: 18, ..Guard::default() }, false, false);
     assert_eq!(writes(&run(&told, &live)).len(), 18);
+    let none = operator(wanted(""), Guard { always: 0, ..Guard::default() }, false, false);
+    let two = made(&wanted("{strategy: static, shards: 2}"));
+    assert!(blocked(&run(&none, &two))[0].starts_with("would delete 2 of"), "a share alone, where that is asked for");
     let bad = wanted("{strategy: per-moon}");
     let plans = run(&of(bad), &made(&wanted("")));
     assert_eq!(writes(&plans), Vec::<String>::new());

@@ -44,10 +44,14 @@ fn the_stronger_giver_wins() {
 
 #[test]
 fn a_reference_whose_commit_is_not_known_is_an_error() {
-    let mut settings = settings(false);
+    let mut settings = settings(true);
     settings.image_tag_from_ref.insert("stage".into(), "main".into());
     let error = collect(&BTreeSet::new(), &environment(json!({})), &settings, 7).unwrap_err();
     assert!(error.contains("`main`"), "{error}");
+    // Where integrations are rendered alone, it is one of those alone that would run the image.
+    settings.scope.compat = false;
+    let tag = collected(json!({}), &settings)["IMAGE_TAG"].clone();
+    assert!(tag.starts_with(UNKNOWN) && tag.contains("`main`") && tag.contains("--commit main="), "{tag}");
 }
 
 /// Spec 8.3, 12: parameters are JSON's words, and Python's where it must be as it was.

@@ -8,11 +8,15 @@ use crate::model::{Model, Scope};
 const RESOURCES: &str = "resources: {requests: {cpu: 100m, memory: 1Mi}, limits: {memory: 2Mi}}";
 
 fn bundle(spec: &str, sharding: &str) -> Bundle {
+    bundle_with(spec, sharding, &[])
+}
+
+fn bundle_with(spec: &str, sharding: &str, more: &[(&str, &str)]) -> Bundle {
     let integration = format!(
         "$schema: /app-sre/integration-1.yml\nname: terraform-resources\nmanaged:\n- namespace: {{$ref: /ns.yml}}\n  \
          spec: {{{RESOURCES}{spec}}}\n  sharding:\n{sharding}"
     );
-    Bundle::of_texts([
+    let texts = [
         (
             "/ns.yml",
             "$schema: /openshift/lean-namespace-1.yml\nname: n\ncluster: {name: c, serverUrl: u}\nenvironment: {name: e}\n",
@@ -30,11 +34,15 @@ fn bundle(spec: &str, sharding: &str) -> Bundle {
         ("/ocm/2.yml", "$schema: /openshift/openshift-cluster-manager-1.yml\nname: two\norgId: 2XyZ\n"),
         ("/boards/1.yml", "$schema: /jira/board-1.yml\nserver: {key: AppSRE}\n"),
         ("/integration.yml", &integration),
-    ])
+    ];
+    Bundle::of_texts(texts.into_iter().chain(more.iter().copied()))
 }
 
 fn divide(spec: &str, sharding: &str, compat: bool) -> Result<Shards, Problem> {
-    let bundle = bundle(spec, sharding);
+    divide_bundle(bundle(spec, sharding), sharding, compat)
+}
+
+fn divide_bundle(bundle: Bundle, sharding: &str, compat: bool) -> Result<Shards, Problem> {
     let model = Model::read(&bundle, &Scope { compat, ..Scope::default() });
     assert_eq!(model.disabled, []);
     let mut meta =
@@ -125,6 +133,29 @@ fn a_count_can_be_taken_from_the_data() {
     let two = shards("", &text(""), false);
     assert_eq!((suffixes(&two), &*two[0].shards), (vec!["-0", "-1"], "2"));
     assert_eq!(suffixes(&shards("", &text(", objectsPerShard: 2"), false)), [""]);
+}
+
+/// One shard less would be another part of the work for each of the others: around a broken file nothing is counted.
+#[test]
+fn nothing_is_counted_around_a_file_that_cannot_be_read() {
+    let text = "    strategy: static\n    shardsFrom: {schema: /aws/account-1.yml}\n";
+    let with = |file: &str| divide_bundle(bundle_with("", text, &[("/aws/4.yml", file)]), text, false);
+    assert_eq!(with("$schema: /aws/account-1.yml\nname: acc-4\n").unwrap().shards.len(), 3);
+    for broken in ["$schema: /aws/account-1.yml\nname: [\n", "$schema: /aws/account-1.yml\n", "name: [\n"] {
+        let problem = with(broken).unwrap_err();
+        assert!(problem.message.contains("is not known: /aws/4.yml"), "{problem}");
+        assert_eq!(&*problem.file, "/integration.yml");
+    }
+    assert_eq!(with("$schema: /access/user-1.yml\nname: [\n").unwrap().shards.len(), 2, "that is no account");
+}
+
+/// No object at all is a mistake of the data or of who gave it out: it deletes nothing.
+#[test]
+fn a_strategy_that_finds_no_object_is_an_error() {
+    let text = "    strategy: per-object\n    schema: /moon/base-1.yml\n    namePath: name\n    argument: --board\n";
+    let (message, hint) = told(text);
+    assert_eq!(message, "no /moon/base-1.yml file makes a shard of it");
+    assert!(hint.contains("remove the entry"), "{hint}");
 }
 
 #[test]

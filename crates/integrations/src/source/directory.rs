@@ -3,13 +3,17 @@
 //! `.yml`, `.yaml` and `.json`, hidden ones left out, each under its path from the data directory. The data directory is
 //! the given one, or its `data` when it has one, as app-interface repositories do.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Bundle, Datafile, Lines, MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, Sum, yaml};
+use super::{Bundle, Datafile, Lines, MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, Sum, guess, yaml};
 use crate::problem::Problem;
 
 /// Why a source cannot be read at all.
@@ -18,6 +22,9 @@ pub enum SourceError {
     /// The file system refused.
     #[error("could not read {}", .0.display())]
     Read(PathBuf, #[source] std::io::Error),
+    /// Somebody wrote there all the time.
+    #[error("{} changes while it is read", .0.display())]
+    Changing(PathBuf),
     /// More than is read.
     #[error("{0} holds more than {1}")]
     TooLarge(String, String),
@@ -31,6 +38,11 @@ pub enum SourceError {
     Packed(String, #[source] std::io::Error),
 }
 
+/// How often a directory is read that changes meanwhile.
+const ATTEMPTS: usize = 5;
+/// How long it is left alone before the next time.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// The data directory of a directory.
 pub fn root(dir: &Path) -> PathBuf {
     let data = dir.join("data");
@@ -39,17 +51,50 @@ pub fn root(dir: &Path) -> PathBuf {
 
 /// Reads a directory. A file that cannot be read is a problem; a directory that cannot be is an error.
 ///
+/// A checkout in the middle of it would give files of two commits: what changed meanwhile is read again.
+///
 /// # Errors
-/// When the directory cannot be listed, or holds more than is read.
+/// When the directory cannot be listed, holds more than is read, or does not come to rest.
 pub fn read(dir: &Path) -> Result<Bundle, SourceError> {
+    read_with(dir, &mut || {})
+}
+
+/// The same, with what happens between the reading and the look whether it was still the same.
+fn read_with(dir: &Path, meanwhile: &mut dyn FnMut()) -> Result<Bundle, SourceError> {
     let root = root(dir);
+    for attempt in 1..=ATTEMPTS {
+        let before = stamped(&root)?;
+        let bundle = read_once(dir, &root, before.keys())?;
+        meanwhile();
+        if stamped(&root)? == before {
+            return Ok(bundle);
+        }
+        if attempt < ATTEMPTS {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    Err(SourceError::Changing(dir.to_path_buf()))
+}
+
+/// What tells a file from the one that stood there before: when it was written, its size, and which one it is.
+type Stamp = (i64, i64, u64, u64);
+
+fn stamped(root: &Path) -> Result<BTreeMap<PathBuf, Option<Stamp>>, SourceError> {
     let mut paths = Vec::new();
-    walk(&root, &mut paths)?;
+    walk(root, &mut paths)?;
+    let stamp = |path: &PathBuf| {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some((found.ctime(), found.ctime_nsec(), found.size(), found.ino()))
+    };
+    Ok(paths.into_iter().map(|path| (path.clone(), stamp(&path))).collect())
+}
+
+fn read_once<'a>(dir: &Path, root: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> Result<Bundle, SourceError> {
     let mut builder = Builder::default();
     for path in paths {
-        let relative = path.strip_prefix(&root).unwrap_or(&path);
+        let relative = path.strip_prefix(root).unwrap_or(path);
         let name = format!("/{}", relative.to_string_lossy());
-        match bytes(&path) {
+        match bytes(path) {
             Ok(bytes) => builder.add(&name, &bytes),
             Err(error) => builder.problems.push(Problem::of_file(&name, format!("could not be read: {error}"))),
         }
@@ -105,6 +150,8 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 struct Builder {
     files: Vec<Datafile>,
     problems: Vec<Problem>,
+    /// Schemas of what could not be read.
+    named: BTreeMap<Arc<str>, String>,
     sum: Sum,
     bytes: u64,
 }
@@ -115,12 +162,15 @@ impl Builder {
         self.bytes += bytes.len() as u64;
         match parsed(name, bytes) {
             Ok(file) => self.files.push(file),
-            Err(problem) => self.problems.push(problem),
+            Err(problem) => {
+                self.named.extend(guess::schema(bytes).map(|schema| (Arc::from(name), schema)));
+                self.problems.push(problem);
+            }
         }
     }
 
     fn finish(self) -> Bundle {
-        Bundle::new(self.sum.finish(), self.files, self.problems)
+        Bundle::new(self.sum.finish(), self.files, self.problems).naming(self.named)
     }
 }
 
@@ -175,6 +225,36 @@ mod tests {
         write("a.yml", "$schema: /x-1.yml\nname: other\n");
         assert_ne!(read(dir.path()).unwrap().sha(), before);
         assert!(read(&dir.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn files_of_two_commits_are_never_read_as_one_bundle() {
+        let dir = tempfile::tempdir().unwrap();
+        // As a checkout does it: another file takes the place of each, of the same size.
+        let checkout = |text: &str| {
+            for name in ["a.yml", "b.yml"] {
+                let _ = fs::remove_file(dir.path().join(name));
+                fs::write(dir.path().join(name), format!("$schema: /x-1.yml\nname: {text}\n")).unwrap();
+            }
+        };
+        checkout("one");
+        let mut reads = 0;
+        let bundle = read_with(dir.path(), &mut || {
+            reads += 1;
+            if reads == 1 {
+                checkout("two");
+            }
+        });
+        let bundle = bundle.unwrap();
+        let names: Vec<&str> = bundle.files().filter_map(|file| file.value()["name"].as_str()).collect();
+        assert_eq!((names, reads), (vec!["two"; 2], 2));
+        let mut reads = 0;
+        let restless = read_with(dir.path(), &mut || {
+            reads += 1;
+            fs::write(dir.path().join(format!("{reads}.yml")), "$schema: /x-1.yml\n").unwrap();
+        });
+        assert!(matches!(restless, Err(SourceError::Changing(_))), "{restless:?}");
+        assert_eq!(reads, ATTEMPTS);
     }
 
     #[test]

@@ -19,9 +19,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Bundle;
-use answer::{Answered, answered};
+use crate::model::OCM_ORGANIZATION;
+use answer::{Answered, answered, listed};
 pub use ask::{ATTEMPTS, Ask, AskError, PAUSE, Secret, Transport};
 use ask::{retried, told};
+use files::Files;
+use query::Question;
 
 /// How long the sha of the bundle may take.
 pub const SHA_TIMEOUT: Duration = Duration::from_secs(60);
@@ -135,19 +138,77 @@ impl Server {
     pub fn fetch_sha(&self, transport: &dyn Transport, sha: &str) -> Result<Bundle, GraphqlError> {
         let commit = self.commit(transport, sha)?;
         let allowed = self.allowed(transport, sha)?;
-        let mut files = files::Files::default();
-        for (what, text, take) in query::ALL {
-            let answer = self.query(transport, sha, what, text)?;
-            if let (Some(name), Some(allowed)) = (&self.integration, &allowed) {
-                let other: Vec<String> = answer.schemas.into_iter().filter(|s| !allowed.contains(s)).collect();
-                if !other.is_empty() {
-                    return Err(GraphqlError::Forbidden(name.clone(), other));
+        let mut files = Files::default();
+        for question in query::ALL {
+            for answer in self.answers(transport, sha, &question, &mut files)? {
+                if let (Some(name), Some(allowed)) = (&self.integration, &allowed) {
+                    let other: Vec<String> = answer.schemas.into_iter().filter(|s| !allowed.contains(s)).collect();
+                    if !other.is_empty() {
+                        return Err(GraphqlError::Forbidden(name.clone(), other));
+                    }
                 }
+                (question.take)(&mut files, answer.data);
             }
-            take(&mut files, answer.data);
         }
-        let (files, problems) = files.finish();
-        Ok(Bundle::new(sha, files, problems).of_commit(commit))
+        Ok(files.finish(sha).of_commit(commit))
+    }
+
+    /// What answers a question. Where one file makes the server refuse all of them, each is asked for alone.
+    fn answers(
+        &self,
+        transport: &dyn Transport,
+        sha: &str,
+        question: &Question,
+        files: &mut Files,
+    ) -> Result<Vec<Answered>, GraphqlError> {
+        if question.schema == OCM_ORGANIZATION {
+            // Not every server's types have it; one that has not refuses the question before it runs.
+            let better = self.said(transport, sha, question.what, query::ORGANIZATIONS_THAT_DISABLE)?;
+            if let Ok(answer) = better {
+                return Ok(vec![answer]);
+            }
+        }
+        let refused = match self.files(transport, sha, question.what, question.text) {
+            Err(GraphqlError::Ask { source: AskError::Reported(said), url, what }) => (said, url, what),
+            answer => return answer.map(|answer| vec![answer]),
+        };
+        let Ok(Ok(paths)) = self.said(transport, sha, question.what, &question.paths()) else {
+            let (said, url, what) = refused;
+            return Err(GraphqlError::Ask { url, what, source: AskError::Reported(said) });
+        };
+        let mut answers = Vec::new();
+        for path in paths.data["files"].as_array().into_iter().flatten().filter_map(|file| file["path"].as_str()) {
+            match self.said(transport, sha, question.what, &question.of_path(path))? {
+                Ok(answer) => answers.push(answer),
+                Err(said) => files.reported(path, question.schema, &said),
+            }
+        }
+        Ok(answers)
+    }
+
+    /// A list of files.
+    fn files(
+        &self,
+        transport: &dyn Transport,
+        sha: &str,
+        what: &'static str,
+        text: &str,
+    ) -> Result<Answered, GraphqlError> {
+        retried(transport, &self.asking(sha, text), what, listed)
+    }
+
+    /// The same, and what a server that does not like the question says: over one bundle it says that each time.
+    fn said(
+        &self,
+        transport: &dyn Transport,
+        sha: &str,
+        what: &'static str,
+        text: &str,
+    ) -> Result<Result<Answered, Vec<String>>, GraphqlError> {
+        retried(transport, &self.asking(sha, text), what, |body| match listed(body) {
+            Err(AskError::Reported(said)) => Ok(Err(said)),
+            answer => answer.map(Ok),
+        })
     }
 
     fn commit(&self, transport: &dyn Transport, sha: &str) -> Result<Option<String>, GraphqlError> {
@@ -179,9 +240,12 @@ impl Server {
         what: &'static str,
         text: &str,
     ) -> Result<Answered, GraphqlError> {
+        retried(transport, &self.asking(sha, text), what, answered)
+    }
+
+    fn asking(&self, sha: &str, text: &str) -> Ask {
         let body = serde_json::json!({ "query": text }).to_string();
-        let ask = self.ask(&format!("/graphqlsha/{sha}"), Some(body), QUERY_TIMEOUT);
-        retried(transport, &ask, what, answered)
+        self.ask(&format!("/graphqlsha/{sha}"), Some(body), QUERY_TIMEOUT)
     }
 
     fn ask(&self, path: &str, body: Option<String>, timeout: Duration) -> Ask {

@@ -60,17 +60,49 @@ fn schemas_that_are_not_listed_are_forbidden() {
     assert!(client("http://x").fetch(&server).is_ok(), "who reads for himself may read all");
 }
 
-/// Spec 1.2: what the original cannot read fails its query; here it is told where.
+/// Spec 1.2 and 8.1, 1: what the original cannot read fails its query for all; here it is told where, and the rest is read.
 #[test]
-fn what_the_server_reports_is_told_with_its_place() {
+fn what_the_server_reports_is_told_with_its_place_and_the_good_part_is_read() {
     let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
     let server = Server::of(&text.replace("\"strategy\":\"per-ocm-organization\"", "\"strategy\":\"per-moon\""));
-    let error = client("http://x").fetch(&server).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("could not ask http://x/graphqlsha/{} for integrations", client("http://x").sha(&server).unwrap())
+    let bundle = client("http://x").reading_as("integrations-manager").fetch(&server).unwrap();
+    let problems: Vec<String> = bundle.problems().iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].starts_with("/integrations/ocm-upgrade-scheduler-org.yml: the server reports: "),
+        "{problems:?}"
     );
-    let source = std::error::Error::source(&error).unwrap().to_string();
-    assert!(source.contains("managed[0].sharding: Abstract type \"IntegrationSharding_v1\" must resolve"), "{source}");
-    assert_eq!(server.paused().len(), 4, "asked five times");
+    let told = "managed[0].sharding: Abstract type \"IntegrationSharding_v1\" must resolve";
+    assert!(problems[0].contains(told), "{problems:?}");
+    assert_eq!(bundle.unread().next().unwrap().1, Some("/app-sre/integration-1.yml"));
+    assert!(
+        bundle.file("/integrations/quay-mirror.yml").is_some()
+            && bundle.file("/integrations/ocm-upgrade-scheduler-org.yml").is_none()
+    );
+    assert_eq!(server.paused().len(), 4, "asked five times for all, and once for each");
+}
+
+/// Organizations can disable integrations where the server's types have it: the newest have.
+#[test]
+fn organizations_are_asked_what_they_disable_where_they_can_say() {
+    let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
+    let mut bundle: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let disabled = |bundle: &serde_json::Value| {
+        let read = client("http://x").fetch(&Server::of(&bundle.to_string())).unwrap();
+        read.file("/ocm/retail.yml").unwrap().value().get("disable").cloned()
+    };
+    bundle["data"]["/ocm/retail.yml"]["disable"] = serde_json::json!({"integrations": ["x"]});
+    assert_eq!(disabled(&bundle), None, "its types do not have it");
+    let confs = bundle["graphql"]["confs"].as_array_mut().unwrap();
+    let disable = confs.iter().find_map(|conf| {
+        let account = conf["name"] == "AWSAccount_v1";
+        conf["fields"].as_array()?.iter().find(|field| account && field["name"] == "disable").cloned()
+    });
+    let query = confs.iter().find(|conf| conf["name"] == "Query").unwrap();
+    let of_query =
+        query["fields"].as_array().unwrap().iter().find(|field| field["name"] == "ocm_instances_v1").unwrap();
+    let organization = of_query["type"].clone();
+    let conf = confs.iter_mut().find(|conf| conf["name"] == organization).unwrap();
+    conf["fields"].as_array_mut().unwrap().push(disable.unwrap());
+    assert_eq!(disabled(&bundle), Some(serde_json::json!({"integrations": ["x"]})));
 }

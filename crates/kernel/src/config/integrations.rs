@@ -35,6 +35,8 @@ pub struct IntegrationsConfig {
     pub image: Option<String>,
     /// References whose commits are the images' tags, by environment.
     pub image_tag_from_ref: BTreeMap<String, String>,
+    /// The commits that references are, by reference.
+    pub commits: BTreeMap<String, String>,
     /// The chart; the built-in one when absent.
     pub chart: Option<PathBuf>,
     /// Further options of integrations, as JSON.
@@ -45,8 +47,12 @@ pub struct IntegrationsConfig {
     pub take_over: bool,
     /// What share of a namespace may be deleted at once, in percent.
     pub delete_share: Option<u32>,
-    /// How many may be deleted at once in any case.
+    /// How many may be deleted at once whatever share they are, without being told.
+    pub delete_floor: Option<u32>,
+    /// How many may be deleted at once because somebody says so.
     pub allow_deletes: u32,
+    /// Whether new workloads have a label of their shard in their selectors.
+    pub shard_labels: bool,
     /// Where tokens of clusters lie as files.
     pub tokens: Option<PathBuf>,
     /// In which namespace of the configuration cluster tokens lie as Secrets.
@@ -77,13 +83,16 @@ pub(super) fn integrations(
         environment: section.take("environment", findings, value::text),
         upstream: section.take("upstream", findings, value::text),
         image: section.take("image", findings, value::text),
-        image_tag_from_ref: references(&mut section, findings),
+        image_tag_from_ref: texts(&mut section, "imageTagFromRef", findings),
+        commits: texts(&mut section, "commits", findings),
         chart: section.take("chart", findings, path),
         options: section.take("options", findings, path),
         compat: section.take("compat", findings, value::truth).unwrap_or_default(),
         take_over: section.take("takeOver", findings, value::truth).unwrap_or_default(),
         delete_share: section.take("deleteShare", findings, |v| value::count(v, SHARE)),
+        delete_floor: section.take("deleteFloor", findings, |v| value::count(v, COUNT)),
         allow_deletes: section.take("allowDeletes", findings, |v| value::count(v, COUNT)).unwrap_or_default(),
+        shard_labels: section.take("shardLabels", findings, value::truth).unwrap_or_default(),
         tokens: section.take("tokens", findings, path),
         token_namespace: section.take("tokenNamespace", findings, value::text),
     };
@@ -107,16 +116,17 @@ fn source(value: &Value, folder: Option<&Path>) -> Result<IntegrationsSource, Pr
     value::path(value, folder).map(IntegrationsSource::Path)
 }
 
-fn references(section: &mut Section<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
-    let Some(fields) = section.section("imageTagFromRef", findings) else { return BTreeMap::new() };
-    let mut references = BTreeMap::new();
+/// A map of texts whose keys are anybody's.
+fn texts(section: &mut Section<'_>, name: &'static str, findings: &mut Findings) -> BTreeMap<String, String> {
+    let Some(fields) = section.section(name, findings) else { return BTreeMap::new() };
+    let mut texts = BTreeMap::new();
     for (key, node) in fields.entries() {
         match value::text(&node.value()) {
-            Ok(text) => drop(references.insert(key.name.clone(), text)),
+            Ok(text) => drop(texts.insert(key.name.clone(), text)),
             Err(problem) => findings.add(node.at, &fields.path(&key.name), problem),
         }
     }
-    references
+    texts
 }
 
 #[cfg(test)]
@@ -128,11 +138,12 @@ mod tests {
 
     #[test]
     fn a_section_is_read_with_paths_from_the_files_folder() {
-        let text = "integrations:\n  source: data\n  interval: 5s\n  environment: stage\n  imageTagFromRef: {stage: main}\n  compat: true\n";
+        let text = "integrations:\n  source: data\n  interval: 5s\n  environment: stage\n  imageTagFromRef: {stage: main}\n  commits: {main: abc}\n  deleteFloor: 0\n  compat: true\n";
         let config = Config::parse("dir/switchboard.yaml", text, &[]).unwrap().integrations.unwrap();
         assert_eq!(config.source, IntegrationsSource::Path("dir/data".into()));
         assert_eq!((config.interval, config.compat, config.take_over), (Duration::from_secs(5), true, false));
-        assert_eq!(config.image_tag_from_ref["stage"], "main");
+        assert_eq!((&*config.image_tag_from_ref["stage"], &*config.commits["main"]), ("main", "abc"));
+        assert_eq!((config.delete_floor, config.delete_share, config.shard_labels), (Some(0), None, false));
         let server = Config::parse("s", "integrations: {source: 'https://example/graphql'}", &[]).unwrap();
         assert_eq!(server.integrations.unwrap().source, IntegrationsSource::Server("https://example/graphql".into()));
     }

@@ -82,7 +82,7 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 70] = [
+const FIELDS: [&str; 73] = [
     "gitops.backend",
     "gitops.agent",
     "gitops.database",
@@ -144,12 +144,15 @@ const FIELDS: [&str; 70] = [
     "integrations.upstream",
     "integrations.image",
     "integrations.imageTagFromRef",
+    "integrations.commits",
     "integrations.chart",
     "integrations.options",
     "integrations.compat",
     "integrations.takeOver",
     "integrations.deleteShare",
+    "integrations.deleteFloor",
     "integrations.allowDeletes",
+    "integrations.shardLabels",
     "integrations.tokens",
     "integrations.tokenNamespace",
     "topology",

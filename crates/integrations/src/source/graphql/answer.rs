@@ -47,6 +47,15 @@ pub fn answered(body: &[u8]) -> Result<Answered, AskError> {
     }
 }
 
+/// Reads an answer that is a list of files. An empty list is one; what is none may not be taken for it.
+pub fn listed(body: &[u8]) -> Result<Answered, AskError> {
+    let answer = answered(body)?;
+    match &answer.data["files"] {
+        Value::Array(_) => Ok(answer),
+        _ => Err(AskError::Answer("`files` is no list".to_string())),
+    }
+}
+
 /// `integrations[3].managed[0].sharding: Cannot return null …`
 fn said(error: &Reported) -> String {
     let mut path = String::new();

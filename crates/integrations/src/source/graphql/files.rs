@@ -1,10 +1,11 @@
 //! Answers of a server as datafiles again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Datafile, Lines};
+use super::super::{Bundle, Datafile, Lines};
 use crate::problem::Problem;
 
 /// Datafiles by path, and what could not be read of them.
@@ -12,6 +13,8 @@ use crate::problem::Problem;
 pub struct Files {
     files: BTreeMap<String, Value>,
     problems: Vec<Problem>,
+    /// Schemas of what could not be read.
+    named: BTreeMap<Arc<str>, String>,
 }
 
 impl Files {
@@ -37,7 +40,7 @@ impl Files {
 
     /// Integrations, and the namespaces they are in.
     pub fn integrations(&mut self, data: Value) {
-        for mut file in listed(data) {
+        for mut file in self.listed(data) {
             let Some(path) = self.path(&mut file) else { continue };
             for managed in file.get_mut("managed").and_then(Value::as_array_mut).into_iter().flatten() {
                 self.managed(&path, managed);
@@ -47,13 +50,14 @@ impl Files {
     }
 
     /// All of them.
-    pub fn finish(self) -> (Vec<Datafile>, Vec<Problem>) {
+    pub fn finish(self, sha: &str) -> Bundle {
         let files = self.files.into_iter();
-        (files.map(|(path, value)| Datafile::new(&path, value, Lines::default())).collect(), self.problems)
+        let files = files.map(|(path, value)| Datafile::new(&path, value, Lines::default()));
+        Bundle::new(sha, files, self.problems).naming(self.named)
     }
 
     fn plain(&mut self, schema: &str, data: Value) {
-        for mut file in listed(data) {
+        for mut file in self.listed(data) {
             if let Some(path) = self.path(&mut file) {
                 self.insert(&path, schema, file);
             }
@@ -105,22 +109,27 @@ impl Files {
         }
     }
 
+    /// A file that the server could give nothing of but its path.
+    pub fn reported(&mut self, path: &str, schema: &str, said: &[String]) {
+        self.problems.push(Problem::of_file(path, format!("the server reports: {}", said.join("; "))));
+        self.named.insert(Arc::from(path), schema.to_string());
+    }
+
+    fn listed(&mut self, mut data: Value) -> Vec<Map<String, Value>> {
+        let Value::Array(files) = data["files"].take() else { return Vec::new() };
+        let (files, others): (Vec<Value>, Vec<Value>) = files.into_iter().partition(Value::is_object);
+        for other in others {
+            self.problems.push(Problem::of_file("", format!("the server gave {other} for a datafile")));
+        }
+        let object = |file| if let Value::Object(file) = file { Some(file) } else { None };
+        files.into_iter().filter_map(object).collect()
+    }
+
     fn insert(&mut self, path: &str, schema: &str, mut file: Map<String, Value>) {
         without_nulls(&mut file);
         file.insert("$schema".to_string(), Value::from(schema));
         self.files.insert(path.to_string(), Value::Object(file));
     }
-}
-
-fn listed(mut data: Value) -> impl Iterator<Item = Map<String, Value>> {
-    let files = match data["files"].take() {
-        Value::Array(files) => files,
-        _ => Vec::new(),
-    };
-    files.into_iter().filter_map(|file| match file {
-        Value::Object(file) => Some(file),
-        _ => None,
-    })
 }
 
 /// A server says null for a field that a file does not have. What people wrote themselves stays as they wrote it.

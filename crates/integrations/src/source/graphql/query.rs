@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::files::Files;
+use crate::model;
 
 /// What an answer is put into.
 pub type Take = fn(&mut Files, Value);
@@ -13,14 +14,53 @@ pub type Take = fn(&mut Files, Value);
 /// The integrations and the schemas they may read.
 pub const SCHEMAS: &str = "{ integrations: integrations_v1 { name description schemas } }";
 
-/// All questions of a run: what they are about, the query, and what becomes of the answer.
-pub const ALL: [(&str, &str, Take); 5] = [
-    ("settings", SETTINGS, Files::settings),
-    ("integrations", INTEGRATIONS, Files::integrations),
-    ("accounts", ACCOUNTS, Files::accounts),
-    ("organizations", ORGANIZATIONS, Files::organizations),
-    ("clusters", CLUSTERS, Files::clusters),
+/// A question of a run.
+pub struct Question {
+    /// What it is about.
+    pub what: &'static str,
+    /// The schema of the files it is about.
+    pub schema: &'static str,
+    /// The query.
+    pub text: &'static str,
+    /// What becomes of the answer.
+    pub take: Take,
+}
+
+impl Question {
+    const fn of(what: &'static str, schema: &'static str, text: &'static str, take: Take) -> Self {
+        Self { what, schema, text, take }
+    }
+
+    /// The field of the server's that gives the files out.
+    fn root(&self) -> &'static str {
+        let behind = self.text.split_once("files: ").map_or("", |(_, behind)| behind);
+        behind.split([' ', '(']).next().unwrap_or_default()
+    }
+
+    /// The paths of all its files, and nothing that could be wrong in one.
+    pub fn paths(&self) -> String {
+        format!("query Paths {{ files: {} {{ path }} }}", self.root())
+    }
+
+    /// The same of one file alone.
+    pub fn of_path(&self, path: &str) -> String {
+        let (root, path) = (self.root(), Value::from(path));
+        self.text.replacen(&format!("files: {root} {{"), &format!("files: {root}(path: {path}) {{"), 1)
+    }
+}
+
+/// All questions of a run.
+pub const ALL: [Question; 5] = [
+    Question::of("settings", "/app-interface/app-interface-settings-1.yml", SETTINGS, Files::settings),
+    Question::of("integrations", model::INTEGRATION, INTEGRATIONS, Files::integrations),
+    Question::of("accounts", model::AWS_ACCOUNT, ACCOUNTS, Files::accounts),
+    Question::of("organizations", model::OCM_ORGANIZATION, ORGANIZATIONS, Files::organizations),
+    Question::of("clusters", model::CLUSTER, CLUSTERS, Files::clusters),
 ];
+
+/// What organizations can be asked for beside that: which integrations they disable, where the server's types have it.
+pub const ORGANIZATIONS_THAT_DISABLE: &str =
+    "query Organizations { files: ocm_instances_v1 { path name orgId disable { integrations } } }";
 
 const SETTINGS: &str = "query Settings { files: app_interface_settings_v1 { path hashLength } }";
 const ACCOUNTS: &str = "query Accounts { files: awsaccounts_v1 { path name disable { integrations } } }";
@@ -38,6 +78,7 @@ query Integrations {
     path
     name
     upstream
+    schemas
     managed {
       namespace {
         path

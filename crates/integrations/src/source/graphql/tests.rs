@@ -74,6 +74,23 @@ fn any_error_of_a_server_fails_the_whole_answer() {
     assert_eq!(source, "the server reports: a[0].b: no; neither");
 }
 
+/// What is no list is no answer: an empty one would delete what is made of it.
+#[test]
+fn an_answer_without_a_list_is_none() {
+    for wrong in [r#"{"data":{"files":null}}"#, r#"{"data":{}}"#, r#"{"data":{"files":{}}}"#] {
+        let script =
+            Script::of([Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, wrong)))));
+        let error = server().fetch(&script).unwrap_err();
+        assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/graphqlsha/abc for settings");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains("`files` is no list"), "{source}");
+    }
+    let mut files = files::Files::default();
+    files.clusters(serde_json::json!({"files": [null, {"path": "/c.yml", "name": "c"}]}));
+    let bundle = files.finish("sha");
+    assert_eq!((bundle.files().count(), bundle.problems().len()), (1, 1));
+}
+
 #[test]
 fn the_token_is_sent_and_never_shown() {
     let script = Script::default();
@@ -97,9 +114,9 @@ fn answers_become_datafiles_with_references_and_without_nulls() {
             "sharding": {"strategy": "per-aws-account", "shardSpecOverrides": [{"shard": {"path": "/a.yml"}, "disabled": null}]},
         }],
     }]}));
-    let (files, problems) = files.finish();
-    assert_eq!(problems, []);
-    let by_path = |path: &str| files.iter().find(|file| &*file.path == path).unwrap().value();
+    let bundle = files.finish("sha");
+    assert_eq!(bundle.problems(), []);
+    let by_path = |path: &str| bundle.file(path).unwrap().value();
     assert_eq!(
         *by_path("/i.yml"),
         serde_json::json!({"$schema": "/app-sre/integration-1.yml", "name": "i", "managed": [{

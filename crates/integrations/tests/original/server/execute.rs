@@ -88,10 +88,14 @@ impl<'a> Run<'a> {
                 }
                 Selection::On(only, inner) if only == of => self.select(of, root, inner, into)?,
                 Selection::On(..) => {}
-                Selection::Field { answer, name, selections } => {
+                Selection::Field { answer, name, path, selections } => {
                     let Some(field) = self.field(of, name) else { continue };
                     self.path.push(json!(answer));
-                    let value = self.value(field, root, name, selections);
+                    let mut found = self.found(field, root, name);
+                    if let (Some(path), Value::Array(files)) = (path, &mut found) {
+                        files.retain(|file| file["path"] == path.as_str());
+                    }
+                    let value = self.value(field, found, name, selections);
                     self.path.pop();
                     into.insert(answer.clone(), value?);
                 }
@@ -100,8 +104,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn value(&mut self, field: &Value, root: &Value, name: &str, inner: &[Selection]) -> Result<Value, Null> {
-        let found = self.found(field, root, name);
+    fn value(&mut self, field: &Value, found: Value, name: &str, inner: &[Selection]) -> Result<Value, Null> {
         let completed = match field["isList"].as_bool() {
             Some(true) if !found.is_null() => self.list(field, &found, inner),
             _ => self.one(field, &found, inner),

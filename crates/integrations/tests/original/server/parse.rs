@@ -1,4 +1,4 @@
-//! GraphQL documents: queries, fragments, fields with other names. Arguments are read and not used.
+//! GraphQL documents: queries, fragments, fields with other names, and the argument `path`.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,8 @@ pub enum Selection {
     Field {
         answer: String,
         name: String,
+        /// The value of `path`, the one argument that is used.
+        path: Option<String>,
         selections: Vec<Selection>,
     },
     Spread(String),
@@ -63,6 +65,11 @@ fn tokens(text: &str) -> Result<Vec<String>, String> {
                     word.push(c);
                 }
                 tokens.push(word);
+            }
+            '"' => {
+                let text: String = std::iter::from_fn(|| chars.next_if(|c| *c != '"')).collect();
+                chars.next();
+                tokens.push(text);
             }
             other => return Err(format!("Cannot parse the unexpected character {other:?}")),
         }
@@ -117,10 +124,19 @@ impl Parser {
             self.next()?;
             name = self.next()?;
         }
+        let mut path = None;
         if self.peek().is_some_and(|token| token == "(") {
-            while self.next()? != ")" {}
+            let mut before = String::new();
+            loop {
+                match self.next()? {
+                    end if end == ")" => break,
+                    colon if colon == ":" => {}
+                    value if before == "path" => path = Some(value),
+                    name => before = name,
+                }
+            }
         }
         let selections = if self.peek().is_some_and(|token| token == "{") { self.selections()? } else { Vec::new() };
-        Ok(Selection::Field { answer, name, selections })
+        Ok(Selection::Field { answer, name, path, selections })
     }
 }
