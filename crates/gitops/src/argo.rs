@@ -56,6 +56,36 @@ pub fn project_name(user: &UserId) -> String {
     format!("{PROJECT_PREFIX}{user}")
 }
 
+/// What an Argo CD has of ours beside Applications.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// The Secret of an environment.
+    Environment(ManagedEnvironmentId),
+    /// The Secret of a credential.
+    Credential(RepositoryCredentialsId),
+    /// The project of a tenant.
+    Project(UserId),
+}
+
+impl Thing {
+    /// The row it stands for.
+    pub fn id(&self) -> &str {
+        match self {
+            Thing::Environment(id) => id.as_str(),
+            Thing::Credential(id) => id.as_str(),
+            Thing::Project(user) => user.as_str(),
+        }
+    }
+}
+
+/// What an object of this name is, if it is one of ours.
+pub fn thing_of(name: &str) -> Option<Thing> {
+    let of = |prefix: &str| name.strip_prefix(prefix).filter(|id| !id.is_empty());
+    let credential = || of(CREDENTIAL_PREFIX).map(|id| Thing::Credential(id.into()));
+    let project = || of(PROJECT_PREFIX).map(|user| Thing::Project(user.into()));
+    environment_of(name).map(Thing::Environment).or_else(credential).or_else(project)
+}
+
 /// Length of a uid as text.
 const UID_CHARS: usize = 36;
 

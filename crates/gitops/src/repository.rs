@@ -38,6 +38,17 @@ fn lower_host(url: &str) -> String {
     format!("{}{user}{}{}", url[..begin].to_ascii_lowercase(), host.to_ascii_lowercase(), &url[end..])
 }
 
+/// A URL as people and programs are shown it: whoever may look at a deployment need not learn the password in its URL.
+pub fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        // A name alone, as in ssh://git@host, is no secret; in https:// it may be a token.
+        Some(at) if rest[..at].contains(':') || !has_prefix(scheme, "ssh") => format!("{scheme}://{}", &rest[at + 1..]),
+        _ => url.to_string(),
+    }
+}
+
 /// What a Secret holds for a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {

@@ -90,6 +90,8 @@ ids! {
     AppProjectManagedEnvironmentId;
     /// A move of a unit from one Argo CD to another.
     MoveId;
+    /// A service account of ours on a tenant's cluster.
+    ServiceAccountId;
     /// What Kubernetes calls a thing, once and for all.
     Uid;
 }

@@ -50,6 +50,12 @@ const STEPS: &[Step] = &[
         postgres: include_str!("../migrations/postgres/0003_fleet.sql"),
         sqlite: include_str!("../migrations/sqlite/0003_fleet.sql"),
     },
+    Step {
+        version: 4,
+        name: "what is to be removed from clusters of tenants",
+        postgres: include_str!("../migrations/postgres/0004_left.sql"),
+        sqlite: include_str!("../migrations/sqlite/0004_left.sql"),
+    },
 ];
 
 /// What a migration will do, or has done.
@@ -168,7 +174,7 @@ impl Ledger {
         let steps = left.map(|step| (step.version, step.name)).collect();
         let credentials = match &found {
             Found::Nothing => 0,
-            _ => credentials::count_others(transaction, dialect, &self.sealing, done >= 2).await?,
+            _ => credentials::count_others(transaction, dialect, &self.sealing, done).await?,
         };
         Ok(Plan { found, steps, credentials })
     }

@@ -1,7 +1,8 @@
 //! The rows of the seventeen tables. Names and columns are the original's; the limits are ours where they are wider. Tables
-//! that are ours alone are in [`fleet`].
+//! that are ours alone are in [`fleet`] and [`left`].
 
 pub mod fleet;
+pub mod left;
 
 use crate::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, AppProjectRepositoryId, ApplicationId, CredentialsId,

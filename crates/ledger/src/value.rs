@@ -183,6 +183,17 @@ impl Field for Moment {
     }
 }
 
+impl Field for Option<Moment> {
+    const KIND: Kind = Kind::Moment;
+    fn to_value(&self) -> Value {
+        Value::Moment(*self)
+    }
+    fn from_value(value: Value) -> Option<Option<Moment>> {
+        let Value::Moment(moment) = value else { return None };
+        Some(moment)
+    }
+}
+
 impl Field for Option<Vec<u8>> {
     const KIND: Kind = Kind::Bytes;
     fn to_value(&self) -> Value {

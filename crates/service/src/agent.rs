@@ -1,8 +1,10 @@
 //! The agent: from rows to Argo CD's objects, and from what Argo CD says back to rows.
 
 mod applications;
+mod belongings;
 mod operations;
 mod step;
+mod wanted;
 
 use std::sync::Arc;
 
@@ -14,6 +16,10 @@ use crate::store::Store;
 pub const OPERATIONS_NAME: &str = "gitops-operations";
 /// The operator of Applications.
 pub const APPLICATIONS_NAME: &str = "gitops-applications";
+/// The operator of Argo CD's Secrets.
+pub const SECRETS_NAME: &str = "gitops-secrets";
+/// The operator of Argo CD's projects.
+pub const PROJECTS_NAME: &str = "gitops-projects";
 
 /// The agent role. It works for every Argo CD of the management cluster that the database knows.
 #[derive(Clone)]
@@ -35,6 +41,8 @@ impl Agent {
         vec![
             Arc::new(Reaching(operations::Operations(self.clone()))),
             Arc::new(Reaching(applications::Applications(self.clone()))),
+            Arc::new(Reaching(belongings::Belongings::secrets(self.clone()))),
+            Arc::new(Reaching(belongings::Belongings::projects(self.clone()))),
         ]
     }
 

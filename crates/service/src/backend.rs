@@ -19,6 +19,7 @@ use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{Declaration, Declared, Operator, OperatorName, Reaching, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_ledger::ids::Uid;
 
 use crate::asked::Asked;
 use crate::desk::Desk;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub isolated: bool,
     /// Whether other backends keep their tenants in the same database.
     pub shared: bool,
+    /// What the tenants' cluster is known by: with it, one that shares its database knows its own tenants when they are gone.
+    pub cluster: Option<Uid>,
     /// Whether Argo CD runs on the tenants' cluster: only then is a tenant's own namespace a place to deploy to.
     pub in_cluster: bool,
     /// How long an Operation that nobody rings for is left alone.
@@ -59,7 +62,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { isolated: true, shared: false, in_cluster: true, ring_after: RING_AFTER }
+        Settings { isolated: true, shared: false, cluster: None, in_cluster: true, ring_after: RING_AFTER }
     }
 }
 
@@ -71,6 +74,8 @@ struct Inner {
     store: Store,
     settings: Settings,
     environments: Arc<Desk<environment::Question, environment::Answer>>,
+    /// Questions about service accounts that nobody wants any more.
+    accounts: Arc<Desk<environment::Question, environment::Answer>>,
     credentials: Arc<Desk<credential::Question, credential::Answer>>,
     /// Whether the upkeep of Operations has a time to look again.
     is_kept_up: AtomicBool,
@@ -85,6 +90,7 @@ impl Backend {
             store,
             settings,
             environments: Arc::default(),
+            accounts: Arc::default(),
             credentials: Arc::default(),
             is_kept_up: AtomicBool::default(),
             settled: Mutex::default(),
@@ -112,11 +118,14 @@ impl Backend {
     /// Answers what its units ask of clusters and git servers, until the kernel stops.
     pub async fn answer<N: Network>(&self, network: Arc<N>, handle: Handle) {
         let (environments, credentials) = (self.0.environments.clone(), self.0.credentials.clone());
-        let of_clusters = network::Clusters(network.clone());
-        let of_repositories = network::Repositories(network);
+        let accounts = self.0.accounts.clone();
+        let of_clusters = || network::Clusters(network.clone());
+        let of_repositories = network::Repositories(network.clone());
+        let (of_environments, of_credentials) = (network::Turns::default(), network::Turns::default());
         tokio::join!(
-            network::serve(environments, ENVIRONMENTS_NAME, handle.clone(), of_clusters),
-            network::serve(credentials, CREDENTIALS_NAME, handle, of_repositories),
+            network::serve(environments, ENVIRONMENTS_NAME, handle.clone(), of_clusters(), &of_environments),
+            network::serve(accounts, ENVIRONMENTS_NAME, handle.clone(), of_clusters(), &of_environments),
+            network::serve(credentials, CREDENTIALS_NAME, handle, of_repositories, &of_credentials),
         );
     }
 
@@ -154,8 +163,9 @@ impl Backend {
         &self.0.settings
     }
 
-    fn named<'a>(&self, asked: &'a Asked, tenant: Option<&'a Namespace>) -> Named<'a> {
-        Named { namespace: &asked.namespace, name: &asked.name, tenant, shared: self.settings().shared }
+    fn named<'a>(&'a self, asked: &'a Asked, tenant: Option<&'a Namespace>) -> Named<'a> {
+        let Settings { shared, cluster, .. } = self.settings();
+        Named { namespace: &asked.namespace, name: &asked.name, tenant, shared: *shared, cluster: cluster.as_ref() }
     }
 }
 

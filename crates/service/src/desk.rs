@@ -72,6 +72,11 @@ impl<Q: Clone + PartialEq, A: Clone> Desk<Q, A> {
         let _ = self.out.send((unit.clone(), question));
     }
 
+    /// Whether somebody still waits for the answer to this.
+    pub fn is_asked(&self, unit: &Unit, question: &Q) -> bool {
+        self.entries().get(unit).is_some_and(|entry| entry.is_pending && entry.question == *question)
+    }
+
     /// Puts an answer there, if it is to what was asked last.
     pub fn put(&self, unit: &Unit, question: &Q, answer: A, is_refusal: bool, now: Moment) {
         let mut entries = self.entries();

@@ -16,6 +16,7 @@ use switchboard_ledger::rows::{DeploymentToApplication, Operation};
 use switchboard_ledger::{Filter, Ledger};
 
 use crate::fleet::{Engine, Entry, FleetError, entries};
+use crate::rows;
 
 /// Within how many seconds an Application must have been compared to count as reconciled, as in the original.
 const RECONCILED_S: i64 = 180;
@@ -63,7 +64,13 @@ pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, F
     let failed = Filter::all().is("state", OperationState::Failed).is("resource_type", OperationResource::Application);
     let failed: BTreeSet<String> =
         view.list::<Operation>(&failed).await?.into_iter().map(|row| row.resource_id).collect();
-    counts.failures = failed.len() as u64;
+    for id in &failed {
+        let about = rows::operations(&mut view, id).await?;
+        let about = about.iter().filter(|row| row.resource == OperationResource::Application);
+        // What went well since has failed no longer.
+        let newest = about.max_by_key(|row| row.created_on);
+        counts.failures += u64::from(newest.is_some_and(|row| row.state == OperationState::Failed));
+    }
     counts.deployments = view.list::<DeploymentToApplication>(&Filter::all()).await?.len() as u64;
     counts.instances = entries(&mut view).await?;
     counts.moves = view.list::<Move>(&Filter::all()).await?.iter().filter(|row| moving::is_open(row)).count() as u64;

@@ -21,6 +21,8 @@ use crate::desk::Desk;
 const MAX_OF_TENANT: usize = 2;
 /// How many questions are asked at a time.
 const MAX_AT_ONCE: usize = 64;
+/// How long one is counted among those: whoever is silent longer than this waits on its tenant's account alone.
+const PROMPT: Duration = Duration::from_secs(3);
 /// How long one may take. To make a service account, and to wait for its token, is the longest.
 const DEADLINE: Duration = Duration::from_secs(150);
 
@@ -36,25 +38,41 @@ pub trait Network: Send + Sync + 'static {
     fn credential<'a>(&'a self, question: &'a credential::Question) -> Later<'a, Outcome>;
 }
 
-/// What is under way, by tenant.
-#[derive(Default)]
-struct Lanes(Mutex<BTreeMap<Box<str>, Weak<Semaphore>>>);
+/// What is under way, by tenant or by unit.
+struct Lanes {
+    /// How many at a time.
+    width: usize,
+    lanes: Mutex<BTreeMap<Box<str>, Weak<Semaphore>>>,
+}
 
 impl Lanes {
-    fn of(&self, tenant: &str) -> Arc<Semaphore> {
-        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn new(width: usize) -> Lanes {
+        Lanes { width, lanes: Mutex::default() }
+    }
+
+    fn of(&self, name: &str) -> Arc<Semaphore> {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         lanes.retain(|_, lane| lane.strong_count() > 0);
-        if let Some(lane) = lanes.get(tenant).and_then(Weak::upgrade) {
+        if let Some(lane) = lanes.get(name).and_then(Weak::upgrade) {
             return lane;
         }
-        let lane = Arc::new(Semaphore::new(MAX_OF_TENANT));
-        lanes.insert(tenant.into(), Arc::downgrade(&lane));
+        let lane = Arc::new(Semaphore::new(self.width));
+        lanes.insert(name.into(), Arc::downgrade(&lane));
         lane
     }
 }
 
+/// Whose turn it is at a unit: what is made for it somewhere and what is removed there again never happen at once.
+pub struct Turns(Lanes);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Turns(Lanes::new(1))
+    }
+}
+
 /// Answers what lies on a desk until nobody asks any more, and wakes whoever asked.
-pub async fn serve<Q, A, F>(desk: Arc<Desk<Q, A>>, operator: &str, handle: Handle, answer: F)
+pub async fn serve<Q, A, F>(desk: Arc<Desk<Q, A>>, operator: &str, handle: Handle, answer: F, turns: &Turns)
 where
     Q: Clone + PartialEq + Send + Sync + 'static,
     A: Clone + Send + Sync + 'static,
@@ -62,19 +80,38 @@ where
 {
     let Some(mut inbox) = desk.inbox() else { return };
     let answer = Arc::new(answer);
-    let lanes = Lanes::default();
+    let lanes = Lanes::new(MAX_OF_TENANT);
     let all = Arc::new(Semaphore::new(MAX_AT_ONCE));
     let operator = OperatorName::new(operator);
     while let Some((unit, question)) = inbox.recv().await {
         let (desk, handle, operator, answer) = (desk.clone(), handle.clone(), operator.clone(), answer.clone());
-        let (lane, all) = (lanes.of(unit.namespace()), all.clone());
+        let (turn, lane, all) = (turns.0.of(&unit.to_string()), lanes.of(unit.namespace()), all.clone());
         tokio::spawn(async move {
-            let (Ok(_of_tenant), Ok(_of_all)) = (lane.acquire().await, all.acquire().await) else { return };
-            let late = answer.late(&question);
-            let answered = tokio::time::timeout(DEADLINE, answer.answer(&question)).await.unwrap_or(late);
-            let is_refusal = answer.is_refusal(&answered);
-            desk.put(&unit, &question, answered, is_refusal, now());
-            wake(&handle, operator, unit).await;
+            {
+                let Ok(_turn) = turn.acquire().await else { return };
+                let (Ok(_of_tenant), Ok(of_all)) = (lane.acquire().await, all.acquire().await) else { return };
+                if !desk.is_asked(&unit, &question) {
+                    return;
+                }
+                let late = answer.late(&question);
+                let mut asking = std::pin::pin!(tokio::time::timeout(DEADLINE, answer.answer(&question)));
+                let answered = match tokio::time::timeout(PROMPT, &mut asking).await {
+                    Ok(prompt) => prompt,
+                    Err(_) => {
+                        drop(of_all);
+                        asking.await
+                    }
+                };
+                let answered = answered.unwrap_or(late);
+                let is_refusal = answer.is_refusal(&answered);
+                desk.put(&unit, &question, answered, is_refusal, now());
+            }
+            wake(&handle, operator.clone(), unit.clone()).await;
+            // A unit whose object is gone has no clock of its own.
+            if let Some(ms) = desk.again_ms(&unit, now()) {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                wake(&handle, operator, unit).await;
+            }
         });
     }
 }
@@ -111,7 +148,7 @@ impl<N: Network> AsyncAnswer<environment::Question, environment::Answer> for Clu
     }
 
     fn is_refusal(&self, answer: &environment::Answer) -> bool {
-        matches!(answer, environment::Answer::Refused { .. })
+        matches!(answer, environment::Answer::Refused { .. } | environment::Answer::Kept { .. })
     }
 }
 

@@ -8,6 +8,7 @@ use switchboard_ledger::ids::{
     ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationState, Uid,
     UserId,
 };
+use switchboard_ledger::rows::left::{Home, ServiceAccount};
 use switchboard_ledger::rows::{
     ApiToDatabase, Application, ApplicationOwner, ClusterAccess, ClusterUser, DeploymentToApplication, EngineInstance,
     KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
@@ -84,7 +85,7 @@ pub async fn deployments(view: &mut View, of: &Named<'_>) -> Read<Vec<deployment
     let filter = Filter::all().is("name", of.name).is("namespace", of.namespace);
     let mut known = Vec::new();
     for mapping in view.list::<DeploymentToApplication>(&filter).await? {
-        if of.takes(mapping.namespace_uid.as_ref()) {
+        if of.takes(view, mapping.namespace_uid.as_ref()).await? {
             known.push(deployment(view, mapping).await?);
         }
     }
@@ -118,11 +119,21 @@ pub struct Named<'a> {
     pub tenant: Option<&'a Namespace>,
     /// Whether other backends keep their tenants in the same database: namespaces of one name may then be several.
     pub shared: bool,
+    /// What the tenants' cluster is known by.
+    pub cluster: Option<&'a Uid>,
 }
 
 impl Named<'_> {
-    fn takes(&self, namespace: Option<&Uid>) -> bool {
-        !self.shared || self.tenant.is_some_and(|tenant| namespace == Some(&tenant.uid))
+    async fn takes(&self, view: &mut View, namespace: Option<&Uid>) -> Read<bool> {
+        if !self.shared || self.tenant.is_some_and(|tenant| namespace == Some(&tenant.uid)) {
+            return Ok(true);
+        }
+        // One that is gone, or was before: it is known which cluster it was on.
+        let (Some(namespace), Some(cluster)) = (namespace, self.cluster) else { return Ok(false) };
+        match user(view, namespace).await? {
+            Some(user) => is_home(view, &user.id, cluster).await,
+            None => Ok(false),
+        }
     }
 
     async fn mappings(&self, view: &mut View, resource: ApiResource) -> Read<Vec<ApiToDatabase>> {
@@ -130,10 +141,22 @@ impl Named<'_> {
             .is("api_resource_type", resource)
             .is("api_resource_name", self.name)
             .is("api_resource_namespace", self.namespace);
-        let mut found: Vec<ApiToDatabase> = view.list(&filter).await?;
-        found.retain(|mapping| self.takes(Some(&mapping.namespace_uid)));
-        Ok(found)
+        let mut taken = Vec::new();
+        for mapping in view.list::<ApiToDatabase>(&filter).await? {
+            if self.takes(view, Some(&mapping.namespace_uid)).await? {
+                taken.push(mapping);
+            }
+        }
+        Ok(taken)
     }
+}
+
+/// Whether a tenant is of this cluster.
+///
+/// # Errors
+/// As reading.
+pub async fn is_home(view: &mut View, user: &UserId, cluster: &Uid) -> Read<bool> {
+    Ok(view.get::<Home>(&Key::from(user)).await?.is_some_and(|home| home.cluster == *cluster))
 }
 
 /// Sync runs of a name.
@@ -172,6 +195,21 @@ pub async fn environments(view: &mut View, of: &Named<'_>) -> Read<Vec<environme
         });
     }
     Ok(known)
+}
+
+/// Service accounts of ours of environments of a name.
+///
+/// # Errors
+/// As reading.
+pub async fn accounts(view: &mut View, of: &Named<'_>) -> Read<Vec<ServiceAccount>> {
+    let filter = Filter::all().is("resource_name", of.name).is("resource_namespace", of.namespace);
+    let mut taken = Vec::new();
+    for account in view.list::<ServiceAccount>(&filter).await? {
+        if of.takes(view, Some(&account.namespace_uid)).await? {
+            taken.push(account);
+        }
+    }
+    Ok(taken)
 }
 
 /// Credentials of a name.

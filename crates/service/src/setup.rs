@@ -47,12 +47,13 @@ pub async fn namespace(client: &Client, name: &str) -> Result<Option<Namespace>,
     }
 }
 
-/// What a cluster is known by.
+/// What a cluster is known by; none for one that has nothing to be known by, as a logical cluster of kcp. Two such may or may not
+/// be the same.
 ///
 /// # Errors
 /// When the cluster does not say.
-pub async fn identity(client: &Client) -> Result<Uid, SetupError> {
-    Ok(namespace(client, SYSTEM).await?.map_or_else(|| Uid::from(SYSTEM), |system| system.uid))
+pub async fn identity(client: &Client) -> Result<Option<Uid>, SetupError> {
+    Ok(namespace(client, SYSTEM).await?.map(|system| system.uid))
 }
 
 /// Makes the tenants' kinds, and a namespace, on a cluster where nobody else does. What is there stays.
@@ -79,7 +80,7 @@ pub async fn first_instance(store: &Store, client: &Client, name: &str, now: Mom
         return Ok(true);
     }
     let Some(found) = namespace(client, name).await? else { return Ok(false) };
-    let cluster = identity(client).await?;
+    let cluster = identity(client).await?.unwrap_or_else(|| Uid::from(SYSTEM));
     store.settle(async |view| Ok((instance::register(view, &cluster, &found, ids::new, now).await?, ()))).await?;
     Ok(true)
 }

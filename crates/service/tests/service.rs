@@ -17,6 +17,8 @@ mod environments;
 mod faults;
 #[path = "service/fleet.rs"]
 mod fleet;
+#[path = "service/healing.rs"]
+mod healing;
 #[path = "service/isolation.rs"]
 mod isolation;
 #[path = "service/kills.rs"]

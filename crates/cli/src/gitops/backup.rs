@@ -19,6 +19,10 @@ pub struct Backup {
     /// Where to; `-` is standard output
     file: PathBuf,
 
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+
     #[command(flatten)]
     database: Database,
 }
@@ -32,12 +36,23 @@ struct Unwritten {
     source: std::io::Error,
 }
 
+/// A file is there that may be an older backup.
+#[derive(Debug, thiserror::Error)]
+#[error("could not write the backup `{}`: there is such a file\nhint: give another name, or --force to replace it", path.display())]
+struct Taken {
+    path: PathBuf,
+}
+
 impl Backup {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, Failure> {
+        let is_stdout = self.file.as_os_str() == "-";
+        if !is_stdout && !self.force && self.file.symlink_metadata().is_ok() {
+            return Err(Taken { path: self.file }.into());
+        }
         let (ledger, _) = self.database.open(true).await?;
         ledger.check_schema().await?;
-        let rows = if self.file.as_os_str() == "-" {
+        let rows = if is_stdout {
             backup::backup(&ledger, &mut std::io::stdout().lock()).await?
         } else {
             // Whole or not at all; and for its owner alone: credentials may be in it.

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use switchboard_gitops::repository::without_login;
 
 use super::report::{Cell, Column, Report, age, column, text, wide};
 use super::state::{State, of_application, of_environment, of_repository, of_run};
@@ -79,7 +80,7 @@ impl What {
             What::Applications => vec![
                 column("Sync", |object, _| text(object, "/status/sync/status")),
                 column("Health", |object, _| text(object, "/status/health/status")),
-                wide("Repository", |object, _| text(object, "/spec/source/repoURL")),
+                wide("Repository", |object, _| without_login(&text(object, "/spec/source/repoURL"))),
                 wide("Path", |object, _| text(object, "/spec/source/path")),
                 wide("Target", |object, _| text(object, "/spec/source/targetRevision")),
                 wide("Revision", |object, _| text(object, "/status/sync/revision").chars().take(12).collect()),
@@ -96,7 +97,7 @@ impl What {
                 wide("Reason", |object, _| text(object, "/status/conditions/0/reason")),
             ],
             What::Repositories => vec![
-                column("Repository", |object, _| text(object, "/spec/repository")),
+                column("Repository", |object, _| without_login(&text(object, "/spec/repository"))),
                 wide("Secret", |object, _| text(object, "/spec/secret")),
             ],
         }

@@ -100,10 +100,14 @@ impl Service {
                 section.namespace, section.namespace_setting
             ));
         }
+        let cluster = setup::identity(tenants).await?;
+        let is_one = config.topology.cluster(Place::Configuration) == config.topology.cluster(Place::Management);
         let settings = backend::Settings {
             isolated: section.isolation,
             shared: section.shared_database,
-            in_cluster: setup::identity(tenants).await? == setup::identity(engine).await?,
+            // Clusters that cannot be told apart are not taken for one: a tenant would deploy to somebody else's namespace.
+            in_cluster: is_one || cluster.is_some() && cluster == setup::identity(engine).await?,
+            cluster,
             ..backend::Settings::default()
         };
         let backend = section.backend.then(|| Backend::new(store.clone(), settings));
@@ -163,6 +167,15 @@ impl Service {
         // Whoever looks after Argo CD's objects carries units between instances, too.
         let carrying = self.agent.is_some().then_some(self.fleet);
         let mut tasks: Vec<JoinHandle<()>> = carrying.into_iter().map(|fleet| tokio::spawn(fleet.carry())).collect();
+        if let Some(agent) = self.agent {
+            let handle = handle.clone();
+            tasks.push(tokio::spawn(async move {
+                while let Err(error) = agent.look_at_all(&handle).await {
+                    say(failure::tell(&error));
+                    tokio::time::sleep(FOLLOW_AGAIN).await;
+                }
+            }));
+        }
         let Some(backend) = self.backend else { return tasks };
         let network = Arc::new(Outside::new(dir));
         let (answering, asked) = (backend.clone(), handle.clone());

@@ -14,6 +14,7 @@ use switchboard_service::fleet::Engine;
 use super::engines::Engines;
 use crate::failure::Failure;
 use crate::form;
+use crate::talk::say;
 
 /// Puts the rows of a backup in place of those there are. Stop backends and agents first.
 #[derive(Args)]
@@ -59,8 +60,15 @@ impl Restore {
         let ledger = self.engines.ledger().await?;
         // Into a new database as well.
         ledger.migrate().await?;
+        let replaced = ledger.export().await?.len();
         let (rows, adopted) = backup::restore(&ledger, &engine, &mut BufReader::new(file)).await?;
         ledger.close().await;
+        if replaced > 0 {
+            // Nothing tells whether somebody is at work on them.
+            say(format_args!(
+                "warning: {replaced} rows were replaced\nhint: start backends and agents of this database anew if any ran meanwhile"
+            ));
+        }
         let told = Restored { rows, instances: adopted.instances, moved: adopted.applications };
         form::print(&told, self.engines.output)?;
         Ok(ExitCode::SUCCESS)

@@ -84,12 +84,17 @@ fn error(object: &Value) -> Option<(&'static str, String)> {
     if let Some(("True", message)) = condition(object, "ErrorOccurred") {
         return Some(("Blocked", message));
     }
+    met(object).map(|message| ("Failing", message))
+}
+
+/// What Argo CD met.
+pub fn met(object: &Value) -> Option<String> {
     let all = object.pointer("/status/conditions")?.as_array()?;
     let holds = |condition: &&Value| {
         condition["status"] == "True" && condition["type"].as_str().is_some_and(|of| of.ends_with("Error"))
     };
     let found = all.iter().find(holds)?;
-    Some(("Failing", found["message"].as_str().unwrap_or_default().to_string()))
+    Some(found["message"].as_str().unwrap_or_default().to_string())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::state::{State, of_application, of_environment, of_repository, of_run};
+use super::state::{State, met, of_application, of_environment, of_repository, of_run};
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, REPOSITORIES, RUNS, Side, Tenant};
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
@@ -14,6 +14,9 @@ use crate::talk::say;
 
 /// How often the cluster is asked.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// How long Argo CD may go on saying the same is wrong: a server that is away for a moment is no reason to give up.
+const GIVE_UP: Duration = Duration::from_secs(30);
 
 /// How long nobody waits longer than: a day.
 const MAX_TIMEOUT_S: u64 = 24 * 60 * 60;
@@ -70,6 +73,8 @@ pub enum Way {
     Arrived,
     /// It will not come: what must change first.
     Stuck(String),
+    /// It will not come if this goes on.
+    Failing(String),
     /// Not yet, and why.
     Going(String),
 }
@@ -131,6 +136,7 @@ impl Aim {
             Aim::Synced if is("/status/sync/status", "Synced") => Way::Arrived,
             Aim::Healthy if is("/status/health/status", "Healthy") => Way::Arrived,
             Aim::Ready | Aim::Synced | Aim::Healthy => match going(of_application(object)) {
+                Way::Going(why) => met(object).map_or(Way::Going(why), Way::Failing),
                 // Ready is more than either; whoever waits for one of them was asked about it above.
                 Way::Arrived if self != Aim::Ready => Way::Going("Working".to_string()),
                 way => way,
@@ -151,6 +157,7 @@ impl Patience {
         let (began, timeout) = (Instant::now(), Duration::from_secs(self.timeout));
         let mut progress = ProgressLine::begin();
         let mut first = aim != Aim::Deleted;
+        let mut failing: Option<(Instant, String)> = None;
         loop {
             // What was never there is a slip of the pen, not something that is gone.
             let object = if first { Some(side.get(kind, name).await?) } else { side.find(kind, name).await? };
@@ -161,12 +168,25 @@ impl Patience {
                     say(format_args!("{} {name} is {}", kind.told, aim.told()));
                     return Ok(ExitCode::SUCCESS);
                 }
-                Way::Stuck(why) => {
+                Way::Stuck(why) => Err(why),
+                Way::Failing(why) => {
+                    let since =
+                        failing.take().filter(|(_, before)| *before == why).map_or_else(Instant::now, |(at, _)| at);
+                    failing = Some((since, why.clone()));
+                    if since.elapsed() < GIVE_UP { Ok(why) } else { Err(why) }
+                }
+                Way::Going(why) => {
+                    failing = None;
+                    Ok(why)
+                }
+            };
+            let why = match why {
+                Ok(why) => why,
+                Err(why) => {
                     progress.end();
                     let stuck = Stuck { told: kind.told, name: name.into(), aim: aim.told(), why, hint: hint(aim) };
                     return Err(stuck.into());
                 }
-                Way::Going(why) => why,
             };
             if began.elapsed() >= timeout {
                 progress.end();
@@ -219,5 +239,7 @@ mod tests {
         object["status"]["conditions"] = json!([{ "type": "ErrorOccurred", "status": "True", "message": "no" }]);
         assert_eq!(Aim::Ready.way(Some(&object)), Way::Stuck("no".into()));
         assert_eq!(Aim::Run.way(Some(&object)), Way::Stuck("no".into()));
+        object["status"]["conditions"][0]["type"] = "ComparisonError".into();
+        assert_eq!(Aim::Ready.way(Some(&object)), Way::Failing("no".into()));
     }
 }

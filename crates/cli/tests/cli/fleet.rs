@@ -104,6 +104,9 @@ async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&ground.folder().join("rows.backup").metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600, "there may be credentials in it");
+    let taken = run(&ground, &["backup", "rows.backup"], false).await;
+    assert!(said(&taken).starts_with("error: could not write the backup `rows.backup`: there is such a file\n"));
+    told(&ground, &["backup", "rows.backup", "--force"], false).await;
     told(&ground, &["fleet", "remove", "argocd"], true).await;
     let restored: Value =
         serde_json::from_str(&told(&ground, &["restore", "rows.backup", "-o", "json"], true).await).unwrap();

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use switchboard_ledger::Moment;
 use switchboard_ledger::ids::{DesiredState, SyncOperationId};
-use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
+use switchboard_ledger::rows::{Application, Operation, RepositoryCredentials, SyncOperation};
 
 use super::{Target, Write};
 use crate::argo::application::{self, FINALIZER};
@@ -19,8 +19,8 @@ pub const REMOVAL_MS: i64 = 5 * 60 * 1000;
 /// How long after that an Application may still be there.
 pub const LAST_REMOVAL_MS: i64 = REMOVAL_MS + 2 * 60 * 1000;
 
-/// How often a removal is looked at though nothing changed.
-const LOOK_AGAIN_MS: u64 = 5000;
+/// How often is looked again though nothing changed. What is waited for is watched: this is for what a watch may lose.
+const LOOK_AGAIN_MS: u64 = 60_000;
 
 /// What is left to do about an Operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,8 +121,8 @@ pub fn remove(live: &[Value], around: &Around<'_>, was_cut: bool, now: Moment) -
     if !writes.is_empty() {
         return Step::Write(writes);
     }
-    if !live.is_empty() {
-        return Step::Wait(LOOK_AGAIN_MS);
+    if let Some(ms) = live.iter().filter_map(|object| until_late_ms(object, now)).min() {
+        return Step::Wait(ms);
     }
     let last = match (around.project, around.live_project) {
         (None, Some(_)) if around.is_project_used => return Step::Wait(LOOK_AGAIN_MS),
@@ -160,6 +160,11 @@ pub fn let_go(live: &[Value]) -> Step {
 pub const CUT: &str =
     "deletion took longer than 5 minutes: the Application was removed, resources it deployed may be left";
 
+/// Whether the row of a removal notes that the Application went without what it deployed.
+pub fn was_cut(row: &Operation) -> bool {
+    row.human_readable_state.as_deref() == Some(CUT)
+}
+
 /// Whether an Application is about to go without what it deployed.
 pub fn is_cut(object: &Value, now: Moment) -> bool {
     deleted_for_ms(object, now).is_some_and(|ms| ms > REMOVAL_MS)
@@ -186,6 +191,13 @@ fn removal(object: &Value, now: Moment) -> Result<Option<Write>, String> {
         (Some(ms), Some(_)) if ms > REMOVAL_MS => Some(Write::Merge(name, json!({ "metadata": { "finalizers": [] } }))),
         (Some(_), _) => None,
     })
+}
+
+/// When an Application that is about to go has taken too long, once or for good.
+fn until_late_ms(object: &Value, now: Moment) -> Option<u64> {
+    let gone_for_ms = deleted_for_ms(object, now)?;
+    let next = [REMOVAL_MS, LAST_REMOVAL_MS].into_iter().find(|late| gone_for_ms <= *late)?;
+    u64::try_from(next - gone_for_ms + 1).ok()
 }
 
 fn deleted_for_ms(object: &Value, now: Moment) -> Option<i64> {

@@ -19,7 +19,7 @@ use crate::argo::spec_field::{self, Wanted};
 use crate::argo::{self, DEFAULT_PROJECT, IN_CLUSTER};
 use crate::kinds::condition::{self, ERROR_OCCURRED, Truth, UNKNOWN_ERROR};
 use crate::kinds::deployment::{
-    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, DeploymentStatus, FINALIZER, KIND, Mode,
+    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, DeploymentStatus, FINALIZER, KIND, Mode, NO_OWN_CLUSTER,
 };
 use crate::kinds::{self, Deployment};
 
@@ -151,6 +151,8 @@ fn release(input: &Input<'_>, deleted: &Deployment, decision: &mut Decision) {
                     state: OperationState::Waiting,
                     last_state_update: input.now.moment,
                     created_on: input.now.moment,
+                    // What it said of the last time is no note of this one.
+                    human_readable_state: None,
                     ..row.clone()
                 };
                 decision.changes.push(Change::update(row, &again));
@@ -177,14 +179,18 @@ fn keep(
 ) {
     let known = input.known.iter().find(|known| known.mapping.deployment_uid == live.metadata.id());
     if let Err(said) = live.judge() {
-        return tell_error(live, &said, input.now, decision);
+        return refuse(input, live, known, &said, decision);
     }
     let (environment, destination) = match input.environment {
         Environment::Own(environment) => (environment, IN_CLUSTER.to_string()),
         Environment::Of(environment) => (environment, argo::environment_name(environment)),
         Environment::Unusable => {
-            let said = if known.is_some() { BAD_ENVIRONMENT_ON_UPDATE } else { BAD_ENVIRONMENT_ON_CREATE };
-            return tell_error(live, said, input.now, decision);
+            let said = match known {
+                _ if live.spec.destination.environment.is_empty() => NO_OWN_CLUSTER,
+                Some(_) => BAD_ENVIRONMENT_ON_UPDATE,
+                None => BAD_ENVIRONMENT_ON_CREATE,
+            };
+            return refuse(input, live, known, said, decision);
         }
     };
     let standing = known.and_then(|known| known.application.as_ref());
@@ -279,6 +285,23 @@ fn insert(
     application.id
 }
 
+/// Says what is wrong with what the tenant wants. What it wanted before is deployed yet, and goes on being told of.
+fn refuse(input: &Input<'_>, live: &Deployment, known: Option<&Known>, said: &str, decision: &mut Decision) {
+    let mut status = reported(input, live, known);
+    condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, said, input.now.text);
+    write_status(live, status, decision);
+}
+
+/// The status of a resource with what Argo CD said last.
+fn reported(input: &Input<'_>, live: &Deployment, known: Option<&Known>) -> DeploymentStatus {
+    let packed = known.and_then(|known| known.state.as_ref()).and_then(|state| state.status.as_deref());
+    // A status that cannot be read is one that the next report replaces.
+    match packed.and_then(|packed| argo::status::unpack(packed).ok()) {
+        Some(said) => argo::status::tell(&live.status, &said, input.compared_environment, input.now.text),
+        None => live.status.clone(),
+    }
+}
+
 fn tell_error(resource: &Deployment, said: &str, now: Now<'_>, decision: &mut Decision) {
     let mut status = resource.status.clone();
     condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, said, now.text);
@@ -286,12 +309,7 @@ fn tell_error(resource: &Deployment, said: &str, now: Now<'_>, decision: &mut De
 }
 
 fn tell(input: &Input<'_>, live: &Deployment, known: Option<&Known>, decision: &mut Decision) {
-    let mut status = live.status.clone();
-    let packed = known.and_then(|known| known.state.as_ref()).and_then(|state| state.status.as_deref());
-    // A status that cannot be read is one that the next report replaces.
-    if let Some(said) = packed.and_then(|packed| argo::status::unpack(packed).ok()) {
-        status = argo::status::tell(&status, &said, input.compared_environment, input.now.text);
-    }
+    let mut status = reported(input, live, known);
     let failed = known.and_then(|known| newest(input.operations, &known.mapping.application));
     match failed {
         Some(row) if row.state == OperationState::Failed || operation::is_overdue(row, input.now.moment) => {

@@ -3,6 +3,8 @@
 //! Whether a cluster takes the credentials is asked of the cluster, and that is not done in here: what is to be asked is part of what
 //! is decided, and the answer is part of what is known the next time.
 
+pub mod account;
+
 use std::collections::BTreeSet;
 
 use ring::digest::{SHA256, digest};
@@ -10,8 +12,9 @@ use serde_json::json;
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
-    OperationId, OperationResource,
+    OperationId, OperationResource, ServiceAccountId,
 };
+use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{
     ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterAccess, ClusterCredentials, ClusterUser,
     ManagedEnvironment as Row, Operation,
@@ -48,8 +51,12 @@ pub struct Input<'a> {
     pub operations: &'a [Operation],
     /// Every Argo CD that knows the tenant.
     pub instances: &'a BTreeSet<EngineInstanceId>,
-    /// What came of a question, if one was asked.
+    /// Service accounts of ours of this and of earlier resources of its namespace and name.
+    pub accounts: &'a [ServiceAccount],
+    /// What came of the question whether credentials work, if it was asked.
     pub answer: Option<&'a Answer>,
+    /// What came of the question to let a service account go, if it was asked.
+    pub retired: Option<&'a Answer>,
 }
 
 /// What is needed of a tenant's Secret.
@@ -98,13 +105,20 @@ pub enum Question {
         /// Whether a service account of ours is to be made.
         install: bool,
     },
-    /// Remove the service account of ours and its role.
+    /// Remove a service account of ours and its role.
     Retire {
-        /// How it is reached.
-        credentials: Box<ClusterCredentials>,
-        /// In the names of both.
-        uid: String,
+        /// Which, and how its cluster is reached.
+        account: Box<ServiceAccount>,
     },
+}
+
+/// What is to be asked. Neither waits for the other: a cluster that is gone keeps no other from being used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Questions {
+    /// Whether credentials work.
+    pub verify: Option<Question>,
+    /// That a service account goes.
+    pub retire: Option<Question>,
 }
 
 /// What came of a question.
@@ -126,10 +140,15 @@ pub enum Answer {
         /// In more words.
         message: String,
     },
-    /// The service account is gone, or the cluster cannot be asked any more.
+    /// The service account is gone, or the cluster takes our word for nothing any more.
     Retired {
-        /// Whose.
-        uid: String,
+        /// Which.
+        account: ServiceAccountId,
+    },
+    /// It is there yet, or nobody can tell.
+    Kept {
+        /// Which.
+        account: ServiceAccountId,
     },
 }
 
@@ -137,24 +156,23 @@ pub enum Answer {
 ///
 /// # Guarantees
 /// - A credential that was rotated, and a changed wish for a service account, are noticed. // test: guarantees_a_rotation_is_noticed
-/// - What is ours on the target is removed before its credentials are forgotten.           // test: guarantees_what_is_ours_is_removed_first
-pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Option<Question>) {
+/// - What is ours on a target is removed before what it takes to do so is forgotten.       // test: guarantees_what_is_ours_is_removed_first
+pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Questions) {
     let mut decision = Decision::default();
     let live = input.environment.filter(|environment| !environment.metadata.is_deleted());
     for known in input.known {
         if live.is_some_and(|live| live.metadata.id() == known.mapping.resource_uid) {
             continue;
         }
-        let uid = known.mapping.resource_uid.as_str();
-        let retired = matches!(input.answer, Some(Answer::Retired { uid: of }) if of == uid);
-        if known.credentials.own_service_account && !retired {
-            let credentials = Box::new(known.credentials.clone());
-            return (decision, Some(Question::Retire { credentials, uid: uid.to_string() }));
-        }
         forget(input, known, &mut id, &mut decision);
     }
-    let question = live.and_then(|live| keep(input, live, &mut id, &mut decision));
-    (decision, question)
+    let adopted = account::adopted(input.known, input.accounts, &mut id);
+    decision.changes.extend(adopted.iter().map(Change::insert));
+    let accounts = input.accounts.iter().chain(&adopted);
+    let unwanted = accounts.filter(|account| !account::is_wanted(account, live, input.known));
+    let retire = account::leave(unwanted, input.retired, input.now.moment, &mut decision);
+    let verify = live.and_then(|live| keep(input, live, &mut id, &mut decision));
+    (decision, Questions { verify, retire })
 }
 
 /// Removes all rows of an environment; Applications stay, without a target, and every Argo CD that knew it forgets it. No project
@@ -237,6 +255,7 @@ fn keep(
             tell(live, Truth::Unknown, *reason, message, input.now, decision);
             None
         }
+        _ if live.spec.create_new_service_account && !account::note(input, live, id, decision) => None,
         _ => Some(Question::Verify {
             digest,
             uid: live.metadata.uid.clone(),
@@ -315,6 +334,7 @@ fn store(
     if let Some(known) = known {
         let old = &known.credentials;
         let new = ClusterCredentials { id: old.id.clone(), created_on: old.created_on, ..wanted };
+        account::follow(old, &new, decision);
         decision.changes.push(Change::update(old, &new));
         for instance in instances(known) {
             ask(input, instance, OperationResource::ManagedEnvironment, known.environment.id.as_str(), id, decision);

@@ -26,6 +26,8 @@ pub const NAMESPACE_WITHOUT_ENVIRONMENT: &str =
 pub const BAD_ENVIRONMENT_ON_CREATE: &str = "Unable to reconcile the ManagedEnvironment. Verify that the ManagedEnvironment and Secret are correctly defined, and have valid credentials";
 /// The environment cannot be used by a deployment that exists.
 pub const BAD_ENVIRONMENT_ON_UPDATE: &str = "unable to reconcile the ManagedEnvironment resource. Ensure that the ManagedEnvironment exists, it references a Secret, and the Secret is valid";
+/// There is no environment, and Argo CD is on another cluster than the tenant's namespace.
+pub const NO_OWN_CLUSTER: &str = "an environment is needed in .spec.destination: Argo CD runs on another cluster than this namespace, which therefore is no place to deploy to";
 /// The destination's namespace is missing or is no name.
 pub const BAD_NAMESPACE: &str = "the namespace specified in the destination field is invalid";
 

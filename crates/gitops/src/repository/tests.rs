@@ -45,3 +45,19 @@ proptest::proptest! {
         proptest::prop_assert_eq!(normalise(&once), once);
     }
 }
+
+#[test]
+fn a_url_is_shown_without_its_login() {
+    for (url, shown) in [
+        ("https://robot:secret@host:8443/a/b.git", "https://host:8443/a/b.git"),
+        ("https://ghp_token@host/a", "https://host/a"),
+        ("https://u:p@ss@host/a@b", "https://host/a@b"),
+        ("https://host/a@b", "https://host/a@b"),
+        ("ssh://git@host/a", "ssh://git@host/a"),
+        ("ssh://git:secret@host/a", "ssh://host/a"),
+        ("git@host:a", "git@host:a"),
+        ("", ""),
+    ] {
+        assert_eq!(without_login(url), shown);
+    }
+}

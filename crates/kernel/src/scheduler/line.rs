@@ -1,6 +1,9 @@
 //! The units of one operator, in line.
 
+mod turns;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::time::Duration;
 
 use crate::limits::Limits;
@@ -9,6 +12,7 @@ use crate::operator::Unit;
 
 use super::unit::Entry;
 use super::window::Window;
+use turns::Turns;
 
 /// One operator: its limits, its units, and the order in which they are due.
 #[derive(Clone, Debug)]
@@ -24,6 +28,7 @@ pub(super) struct Line {
     pub(super) units: BTreeMap<Unit, Box<Entry>>,
     // Those that are to run, by when they may; then by who came first.
     queue: BTreeSet<(Moment, u64, Unit)>,
+    turns: Turns,
     // Those forgotten, by when they have rested.
     gone: BTreeSet<(Moment, Unit)>,
     second: Window,
@@ -42,6 +47,7 @@ impl Line {
             hung: false,
             units: BTreeMap::new(),
             queue: BTreeSet::new(),
+            turns: Turns::default(),
             gone: BTreeSet::new(),
             second: Window::new(Duration::from_secs(1)),
             minute: Window::new(Duration::from_secs(60)),
@@ -54,13 +60,20 @@ impl Line {
         self.queue.first().map(|(due, ..)| *due)
     }
 
-    /// Takes the first in line.
+    /// Takes the first in line of the namespace whose turn it is.
     pub(super) fn pop(&mut self) -> Option<Unit> {
-        let (_, _, unit) = self.queue.pop_first()?;
-        if let Some(entry) = self.units.get_mut(&unit) {
-            entry.queued = None;
+        let unit = self.turns.pop().or_else(|| self.queue.first().map(|(.., unit)| unit.clone()))?;
+        if let Some((at, number)) = self.units.get_mut(&unit).and_then(|entry| entry.queued.take()) {
+            self.queue.remove(&(at, number, unit.clone()));
         }
         Some(unit)
+    }
+
+    /// Gives a turn to everything that may run by now.
+    fn ripen(&mut self, now: Moment) {
+        let due = self.queue.range((self.turns.after(), Bound::Unbounded)).take_while(|(at, ..)| *at <= now);
+        due.for_each(|(_, _, unit)| self.turns.push(unit));
+        self.turns.until = self.turns.until.max(Some(now));
     }
 
     /// Puts a unit where it belongs after anything happened to it; one whose time did not change keeps its place.
@@ -72,11 +85,15 @@ impl Line {
         }
         if let Some((at, number)) = entry.queued.take() {
             self.queue.remove(&(at, number, unit.clone()));
+            self.turns.remove(unit);
         }
         if let Some(at) = due {
             *arrivals += 1;
             entry.queued = Some((at, *arrivals));
             self.queue.insert((at, *arrivals, unit.clone()));
+            if self.turns.until.is_some_and(|until| at <= until) {
+                self.turns.push(unit);
+            }
         }
     }
 
@@ -87,8 +104,9 @@ impl Line {
         }
     }
 
-    /// Drops what was forgotten and has rested.
+    /// Drops what was forgotten and has rested, and looks whose turn it is.
     pub(super) fn purge(&mut self, now: Moment) {
+        self.ripen(now);
         while let Some((at, unit)) = self.gone.pop_first() {
             if at > now {
                 self.gone.insert((at, unit));
@@ -147,3 +165,6 @@ impl Line {
 pub(super) fn count(limit: u32) -> usize {
     usize::try_from(limit.max(1)).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests;

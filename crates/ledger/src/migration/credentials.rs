@@ -4,7 +4,7 @@ use crate::key::Key;
 use crate::ledger::{LedgerError, within};
 use crate::pool::Transaction;
 use crate::row::{Column, Table};
-use crate::rows::TABLES;
+use crate::rows::{TABLES, left};
 use crate::seal::{Place, Sealing};
 use crate::statement::Dialect;
 use crate::value::{Kind, Value};
@@ -17,10 +17,10 @@ pub(super) async fn count_others(
     transaction: &mut Transaction,
     dialect: Dialect,
     sealing: &Sealing,
-    with_ours: bool,
+    version: i64,
 ) -> Result<usize, LedgerError> {
     let mut count = 0;
-    for (table, column) in places(with_ours) {
+    for (table, column) in places(version) {
         let mut after = None;
         while let Some((page, last)) = page(transaction, dialect, table, column, after.as_ref()).await? {
             count += page.iter().filter(|(_, stored)| !sealing.is_current(stored)).count();
@@ -36,7 +36,7 @@ pub(super) async fn store_again(
     dialect: Dialect,
     sealing: &Sealing,
 ) -> Result<(), LedgerError> {
-    for (table, column) in places(true) {
+    for (table, column) in places(i64::MAX) {
         let mut after = None;
         while let Some((page, last)) = page(transaction, dialect, table, column, after.as_ref()).await? {
             for (key, stored) in page.iter().filter(|(_, stored)| !sealing.is_current(stored)) {
@@ -53,10 +53,11 @@ pub(super) async fn store_again(
     Ok(())
 }
 
-/// Columns that hold credentials. Their tables have one column as key.
-fn places(with_ours: bool) -> impl Iterator<Item = (&'static Table, &'static Column)> {
-    let columns = TABLES.iter().flat_map(|table| table.columns.iter().map(move |column| (*table, column)));
-    columns.filter(move |(_, column)| column.kind == Kind::Secret && (with_ours || !column.ours))
+/// Columns that hold credentials after a step. Their tables have one column as key.
+fn places(version: i64) -> impl Iterator<Item = (&'static Table, &'static Column)> {
+    let tables = TABLES.iter().chain(left::TABLES.iter().filter(move |_| version >= 4));
+    let columns = tables.flat_map(|table| table.columns.iter().map(move |column| (*table, column)));
+    columns.filter(move |(_, column)| column.kind == Kind::Secret && (version >= 2 || !column.ours))
 }
 
 type Page = (Vec<(Key, String)>, String);

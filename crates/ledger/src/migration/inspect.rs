@@ -6,7 +6,7 @@ use super::{MigrationError, ORIGINAL_VERSION, STEPS};
 use crate::ledger::{LedgerError, within};
 use crate::pool::Transaction;
 use crate::row::Table;
-use crate::rows::{TABLES, fleet};
+use crate::rows::{TABLES, fleet, left};
 use crate::statement::Dialect;
 use crate::value::{Kind, Value};
 
@@ -75,6 +75,9 @@ async fn ours(transaction: &mut Transaction, dialect: Dialect, columns: &Columns
     complete(columns, TABLES, newest >= 2)?;
     if newest >= 3 {
         complete(columns, fleet::TABLES, true)?;
+    }
+    if newest >= 4 {
+        complete(columns, left::TABLES, true)?;
     }
     Ok(Found::Ours { version: newest })
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::deployment::{Destination, FINALIZER, KIND, Mode, Source, SyncPolicy};
 use switchboard_gitops::kinds::{API_VERSION, Condition, Deployment};
+use switchboard_gitops::repository::without_login;
 
 pub use document::describe;
 
@@ -143,7 +144,7 @@ fn entry(object: &Value) -> Result<Entry, Problem> {
         id: Id::of(&metadata.namespace, &metadata.name),
         tenant: metadata.namespace,
         name: metadata.name,
-        source: spec.source,
+        source: Source { repo_url: without_login(&spec.source.repo_url), ..spec.source },
         destination: spec.destination,
         health: status.health.status,
         sync_status: status.sync.status,
@@ -157,7 +158,7 @@ fn application(object: &Value, engine_instance: Option<String>) -> Result<Applic
     let Deployment { metadata, spec, status } = found;
     Ok(Application {
         id: Id::of(&metadata.namespace, &metadata.name),
-        repository: spec.source.repo_url,
+        repository: without_login(&spec.source.repo_url),
         git_revision: spec.source.target_revision,
         git_path: spec.source.path,
         destination_cluster: spec.destination.environment,
@@ -241,7 +242,12 @@ pub async fn replace(
     service.authorize_one(&caller, "update", &APPLICATIONS, &id).await?;
     let mut object = service.tenants.get(&APPLICATIONS, &id.tenant, &id.name).await?;
     same_version(&object, version.as_deref())?;
+    let before = deployment(&object)?.spec.source.repo_url;
     object["spec"] = wish["spec"].clone();
+    // What is shown without its login comes back so, and is no wish to have it removed.
+    if wanted.repository == without_login(&before) {
+        object["spec"]["source"]["repoURL"] = json!(before);
+    }
     let others = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
     let mut finalizers: Vec<Value> = others.into_iter().filter(|finalizer| finalizer != FINALIZER).collect();
     finalizers.extend(wanted.wait_for_removal.then(|| json!(FINALIZER)));

@@ -146,7 +146,8 @@ fn look(view: &View, namespace: &str, names: &Names) -> Result<Live, Stop> {
     }
     if let Some(name) = &names.project {
         live.project = at.get(&PROJECTS, namespace, name)?.map(|object| object.value());
-        if names.may_go && live.project.is_some() {
+        // As long as what is removed is there itself, nobody asks.
+        if names.may_go && live.project.is_some() && live.applications.is_empty() {
             let all = at.list(&APPLICATIONS, &Selection::namespace(namespace))?;
             live.in_project = all.iter().filter(|object| object.value()["spec"]["project"] == **name).count();
         }

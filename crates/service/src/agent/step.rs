@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use switchboard_gitops::argo::{
-    application_name, cluster_secret, credential_name, environment_name, project, project_name, repository_secret,
+    application::is_in_cluster, application_name, cluster_secret, credential_name, environment_name, project,
+    project_name, repository_secret, spec_field,
 };
 use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
 use switchboard_ledger::ids::{
@@ -11,7 +12,8 @@ use switchboard_ledger::ids::{
 };
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{
-    Application, ClusterCredentials, ClusterUser, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
+    AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterCredentials, ClusterUser,
+    ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
 use switchboard_ledger::{Change, Filter, Key, Moment, View};
 
@@ -58,9 +60,13 @@ pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceErr
                 None => {
                     let uid = row.id.as_str().strip_prefix(REMOVAL);
                     let applications = uid.map(|uid| application_name(&Uid::from(uid))).into_iter().collect();
-                    let is_about_project = owner.is_some_and(|owner| owner.as_str() == id);
+                    let is_about_project = owner.as_ref().is_some_and(|owner| owner.as_str() == id);
                     let labelled = (uid.is_none() && !is_about_project).then(|| id.to_string());
-                    Names { applications, labelled, project, may_go: true, ..Names::default() }
+                    let may_go = match &owner {
+                        Some(owner) => !has_project(view, owner).await?,
+                        None => false,
+                    };
+                    Names { applications, labelled, project, may_go, ..Names::default() }
                 }
             }
         }
@@ -165,7 +171,10 @@ async fn application(
         None => None,
     };
     let environment = wanted.as_ref().and_then(|wanted| wanted.environment.as_ref());
-    let secret = match environment {
+    // There is none for the cluster that Argo CD runs on.
+    let is_own =
+        wanted.as_ref().is_some_and(|row| spec_field::read(&row.spec_field).is_ok_and(|spec| is_in_cluster(&spec)));
+    let secret = match environment.filter(|_| !is_own) {
         Some(environment) => cluster_secret(view, environment, namespace, isolated).await?,
         None => None,
     };
@@ -189,7 +198,7 @@ async fn application(
 
 /// That an Application goes without what it deployed is noted before it goes: afterwards nothing would say so.
 fn removal(row: &Operation, live: &Live, around: &Around<'_>, now: Moment) -> Next {
-    let was_cut = row.human_readable_state.as_deref() == Some(CUT);
+    let was_cut = agent::was_cut(row);
     let is_cut = live.applications.iter().any(|object| agent::is_cut(object, now));
     let noted = Operation {
         state: OperationState::InProgress,
@@ -221,12 +230,23 @@ async fn repositories(view: &mut View, user: Option<&UserId>) -> Result<Vec<Repo
 }
 
 /// Whether an Argo CD needs a credential: it is the one of its row, or has a unit of its tenant.
-async fn is_used_at(view: &mut View, row: &RepositoryCredentials, at: &EngineInstanceId) -> Result<bool, ServiceError> {
+pub(super) async fn is_used_at(
+    view: &mut View,
+    row: &RepositoryCredentials,
+    at: &EngineInstanceId,
+) -> Result<bool, ServiceError> {
     Ok(row.instance == *at || instance::of_units(view, &row.user).await?.contains(at))
 }
 
+/// Whether a tenant has anything to deploy from or to.
+async fn has_project(view: &mut View, user: &UserId) -> Result<bool, ServiceError> {
+    let of_user = Filter::all().is("clusteruser_id", user).limit(1);
+    Ok(!view.list::<AppProjectRepository>(&of_user).await?.is_empty()
+        || !view.list::<AppProjectManagedEnvironment>(&of_user).await?.is_empty())
+}
+
 /// The project of a tenant as it should be; none for a tenant with nothing to deploy from or to.
-async fn project_of(view: &mut View, user: &UserId, namespace: &str) -> Result<Option<Value>, ServiceError> {
+pub(super) async fn project_of(view: &mut View, user: &UserId, namespace: &str) -> Result<Option<Value>, ServiceError> {
     let of_user = Filter::all().is("clusteruser_id", user);
     let (repositories, environments) = (view.list(&of_user).await?, view.list(&of_user).await?);
     if repositories.is_empty() && environments.is_empty() {
@@ -244,7 +264,7 @@ async fn project_of(view: &mut View, user: &UserId, namespace: &str) -> Result<O
 }
 
 /// The Secret of an environment; none for one that is gone, and for a tenant's own namespace.
-async fn cluster_secret(
+pub(super) async fn cluster_secret(
     view: &mut View,
     id: &ManagedEnvironmentId,
     namespace: &str,
@@ -254,7 +274,7 @@ async fn cluster_secret(
     let Some(credentials) = view.get::<ClusterCredentials>(&Key::from(&environment.credentials)).await? else {
         return Ok(None);
     };
-    let permitted: Vec<switchboard_ledger::rows::AppProjectManagedEnvironment> =
+    let permitted: Vec<AppProjectManagedEnvironment> =
         view.list(&Filter::all().is("managed_environment_id", id)).await?;
     let user = permitted.first().map(|permission| &permission.user).filter(|_| isolated);
     Ok(Some(cluster_secret::object(&environment, &credentials, namespace, user)?))

@@ -1,6 +1,7 @@
 //! Units: GitOpsDeployments.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::Value;
 use switchboard_gitops::argo::status;
@@ -8,6 +9,7 @@ use switchboard_gitops::fleet::NoRoom;
 use switchboard_gitops::flow::deployment::{self, Environment, Input, Known, removal_id};
 use switchboard_gitops::flow::tenant::{self, Namespace};
 use switchboard_gitops::kinds::Deployment;
+use switchboard_gitops::kinds::environment::CONDITION;
 use switchboard_gitops::repository::normalise;
 use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
 use switchboard_kernel::place::Place;
@@ -24,6 +26,9 @@ use crate::instance::{self, Seat};
 use crate::resources::{DEPLOYMENTS, ENVIRONMENTS};
 use crate::writes::mutation;
 use crate::{doorbell, ids, rows};
+
+/// How soon is looked again for rows of an environment that should have some.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The operator of GitOpsDeployments.
 pub struct Deployments(pub Backend);
@@ -137,7 +142,11 @@ impl Deployments {
         plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
         plan.mutations.extend(doorbell::rings(view, &open, false).await?);
         let overdue = doorbell::until_overdue_ms(&open, now.moment);
-        plan.again = [decision.again_ms, overdue].into_iter().flatten().min().map(std::time::Duration::from_millis);
+        plan.again = [decision.again_ms, overdue].into_iter().flatten().min().map(Duration::from_millis);
+        if matches!(rows.target, Target::Unusable) && asked.named.as_ref().is_some_and(is_connected) {
+            // Its rows were lost, and are about to be there again: its status will not say so.
+            plan = plan.again_after(LOOK_AGAIN);
+        }
         if decision.changes.is_empty() {
             // Nothing relies on what is new.
             changes.clear();
@@ -238,6 +247,13 @@ impl Deployments {
         let row = rows::environment_of(view, &Uid::from(text(environment, "/metadata/uid"))).await?;
         Ok(row.map_or(Target::Unusable, |row| Target::Of(ManagedEnvironmentId::from(row.relation_key))))
     }
+}
+
+/// Whether an environment says that it can be used.
+fn is_connected(environment: &Value) -> bool {
+    let mut all = environment["status"]["conditions"].as_array().into_iter().flatten();
+    all.any(|one| one["type"] == CONDITION && one["status"] == "True")
+        && environment["metadata"]["deletionTimestamp"].is_null()
 }
 
 /// What goes needs no Argo CD to go to.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use switchboard_gitops::flow::environment::{self, Answer, Input, Known, Question, SecretData};
+use switchboard_gitops::flow::Decision;
+use switchboard_gitops::flow::environment::{self, Answer, Input, Known, Question, Questions, SecretData, account};
 use switchboard_gitops::flow::tenant::{self, Namespace};
 use switchboard_gitops::kinds::ManagedEnvironment;
 use switchboard_gitops::kinds::environment::SECRET_KEY;
@@ -15,10 +16,11 @@ use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{ClusterUser, Operation};
-use switchboard_ledger::{Change, Key};
+use switchboard_ledger::{Change, Key, Moment};
 
 use super::{Backend, ENVIRONMENTS_NAME, declared};
 use crate::asked::{Asked, secret, text};
+use crate::desk::Desk;
 use crate::error::ServiceError;
 use crate::resources::{ENVIRONMENTS, SECRETS};
 use crate::writes::mutation;
@@ -56,24 +58,14 @@ impl Environments {
     async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
         let live: Option<ManagedEnvironment> = asked.typed()?;
         let unit = Unit::object(&asked.namespace, &asked.name);
-        let desk = &self.0.0.environments;
         let now = asked.now()?.moment;
-        let answer = desk.answer(&unit, now);
+        let (desk, accounts) = (&self.0.0.environments, &self.0.0.accounts);
+        let answers = (desk.answer(&unit, now), accounts.answer(&unit, now));
         let store = self.0.store();
-        let decided = store.settle(async |view| self.decide_on(view, asked, live.as_ref(), answer.as_ref()).await);
-        let (mut plan, question) = decided.await?;
-        match question {
-            Some(question) => {
-                desk.ask(&unit, question);
-                plan = plan.waiting("the cluster to answer");
-            }
-            None if matches!(answer, Some(Answer::Refused { .. })) => {
-                let again = desk.again_ms(&unit, now).map(Duration::from_millis);
-                plan.again = [plan.again, again].into_iter().flatten().min();
-            }
-            None => desk.forget(&unit),
-        }
-        Ok(plan)
+        let decided = store.settle(async |view| self.decide_on(view, asked, live.as_ref(), &answers).await);
+        let (plan, questions) = decided.await?;
+        let plan = put(desk, &unit, questions.verify, answers.0.as_ref(), plan, now);
+        Ok(put(accounts, &unit, questions.retire, answers.1.as_ref(), plan, now))
     }
 
     async fn decide_on(
@@ -81,12 +73,16 @@ impl Environments {
         view: &mut switchboard_ledger::View,
         asked: &Asked,
         live: Option<&ManagedEnvironment>,
-        answer: Option<&Answer>,
-    ) -> Result<(Vec<Change>, (Plan, Option<Question>)), ServiceError> {
+        (answer, retired): &(Option<Answer>, Option<Answer>),
+    ) -> Result<(Vec<Change>, (Plan, Questions)), ServiceError> {
         let tenant = asked.tenant();
-        let known = rows::environments(view, &self.0.named(asked, tenant.as_ref())).await?;
+        let named = self.0.named(asked, tenant.as_ref());
+        let known = rows::environments(view, &named).await?;
+        let accounts = rows::accounts(view, &named).await?;
         let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
-            return Ok((vec![], (Plan::nothing(), None)));
+            let mut decision = Decision::default();
+            let retire = account::leave(&accounts, retired.as_ref(), asked.now()?.moment, &mut decision);
+            return Ok((decision.changes, (Plan::nothing(), Questions { verify: None, retire })));
         };
         let mut operations = operations(view, &known).await?;
         operations.extend(rows::operations(view, user.id.as_str()).await?);
@@ -102,9 +98,11 @@ impl Environments {
             known: &known,
             operations: &operations,
             instances: &instances,
-            answer,
+            accounts: &accounts,
+            answer: answer.as_ref(),
+            retired: retired.as_ref(),
         };
-        let (decision, question) = environment::decide(&input, ids::new);
+        let (decision, questions) = environment::decide(&input, ids::new);
         let open = doorbell::open_after(&operations, &decision.changes);
         let mut plan = Plan::in_order();
         let writes = decision.writes.into_iter();
@@ -115,7 +113,7 @@ impl Environments {
             changes.clear();
         }
         changes.extend(decision.changes);
-        Ok((changes, (plan, question)))
+        Ok((changes, (plan, questions)))
     }
 
     /// The tenant: of the namespace, or of the rows when the namespace is gone. None when there is nothing to be done.
@@ -141,6 +139,29 @@ impl Environments {
             None => Ok(None),
         }
     }
+}
+
+/// Asks what is to be asked, or says when to look again at what was answered with no.
+fn put(
+    desk: &Desk<Question, Answer>,
+    unit: &Unit,
+    question: Option<Question>,
+    answer: Option<&Answer>,
+    mut plan: Plan,
+    now: Moment,
+) -> Plan {
+    match question {
+        Some(question) => {
+            desk.ask(unit, question);
+            plan = plan.waiting("the cluster to answer");
+        }
+        None if matches!(answer, Some(Answer::Refused { .. } | Answer::Kept { .. })) => {
+            let again = desk.again_ms(unit, now).map(Duration::from_millis);
+            plan.again = [plan.again, again].into_iter().flatten().min();
+        }
+        None => desk.forget(unit),
+    }
+    plan
 }
 
 async fn operations(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<Vec<Operation>, ServiceError> {

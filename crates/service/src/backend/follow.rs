@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_ledger::ids::{ApiResource, OperationResource};
+use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
 use switchboard_ledger::{Filter, Key, Signal, View};
 
@@ -161,6 +162,14 @@ async fn everything(view: &mut View, woken: &mut Woken) -> Result<(), ServiceErr
         let names = users.iter().filter_map(|user| user.display_name.as_deref());
         woken.of(TENANTS_NAME).extend(names.map(|name| Unit::object("", name)));
         let Some(last) = users.last() else { break };
+        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+    }
+    let mut page = Filter::all().limit(PAGE);
+    loop {
+        let accounts: Vec<ServiceAccount> = view.list(&page).await?;
+        let units = accounts.iter().map(|account| Unit::object(&account.namespace, &account.name));
+        woken.of(ENVIRONMENTS_NAME).extend(units);
+        let Some(last) = accounts.last() else { break };
         page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
     }
     let mut page = Filter::all().limit(PAGE);

@@ -8,7 +8,8 @@ use switchboard_gitops::flow::tenant::{self, Namespace};
 use switchboard_gitops::kinds::{Deployment, SyncRun};
 use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
 use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::Plan;
+use switchboard_kernel::plan::{Plan, Standing};
+use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{Application, ClusterUser, Operation, SyncOperation};
@@ -21,8 +22,10 @@ use crate::resources::{DEPLOYMENTS, SYNC_RUNS};
 use crate::writes::mutation;
 use crate::{doorbell, ids, rows};
 
-/// How soon a run looks again whether the one before it is over.
-const BEHIND: Duration = Duration::from_secs(1);
+/// How soon a run looks again whether the one before it is over, though no other run of the namespace has changed.
+const BEHIND: Duration = Duration::from_secs(15);
+/// What it waits for.
+const ANOTHER: &str = "another run to end";
 
 /// The operator of GitOpsDeploymentSyncRuns.
 pub struct SyncRuns(pub Backend);
@@ -49,7 +52,12 @@ impl Outward for SyncRuns {
             // With its status: an Application is first told of there.
             asked.named = view.get(&DEPLOYMENTS, unit.namespace(), &of)?.map(|object| object.value());
         }
-        doorbell::unless_rung(asked.ask(outside)?, view)
+        let plan = asked.ask(outside)?;
+        if matches!(&plan.standing, Standing::Waiting(why) if why == ANOTHER) {
+            // What is read is waited for: the others of the namespace are told when they are over.
+            view.list(&SYNC_RUNS, &Selection::namespace(unit.namespace()))?;
+        }
+        doorbell::unless_rung(plan, view)
     }
 }
 
@@ -71,7 +79,7 @@ impl SyncRuns {
         let tenant = asked.tenant();
         let all = rows::sync_runs(view, &self.0.named(asked, tenant.as_ref())).await?;
         let is_live = |known: &&Known| live.is_some_and(|live| live.metadata.id() == known.mapping.resource_uid);
-        let mut part = Part { changes: Vec::new(), plan: Plan::in_order(), open: Vec::new() };
+        let mut part = Part { changes: Vec::new(), plan: Plan::in_order(), open: Vec::new(), is_behind: false };
         // A run that was deleted and made anew is another: the old one is ended first.
         for known in all.iter().filter(|known| !is_live(known)) {
             self.one(view, asked, tenant.as_ref(), None, Some(known), None, &mut part).await?;
@@ -83,7 +91,11 @@ impl SyncRuns {
         part.plan.mutations.extend(doorbell::rings(view, &part.open, false).await?);
         let overdue = doorbell::until_overdue_ms(&part.open, asked.now()?.moment).map(Duration::from_millis);
         part.plan.again = [part.plan.again, overdue].into_iter().flatten().min();
-        let plan = if part.open.is_empty() { part.plan } else { part.plan.waiting("the agent to follow") };
+        let plan = match (part.is_behind, part.open.is_empty()) {
+            (true, _) => part.plan.waiting(ANOTHER),
+            (false, false) => part.plan.waiting("the agent to follow"),
+            (false, true) => part.plan,
+        };
         Ok((part.changes, plan))
     }
 
@@ -133,6 +145,7 @@ impl SyncRuns {
         part.plan.mutations.extend(writes);
         if behind {
             part.plan.again = Some(BEHIND);
+            part.is_behind = true;
         }
         Ok(())
     }
@@ -161,6 +174,8 @@ struct Part {
     changes: Vec<Change>,
     plan: Plan,
     open: Vec<Operation>,
+    /// Another run of the same Application is first.
+    is_behind: bool,
 }
 
 async fn application(

@@ -14,6 +14,7 @@ use switchboard_kernel::plan::{Plan, Standing};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::ids::Uid;
+use switchboard_ledger::rows::left::{Home, ServiceAccount};
 use switchboard_ledger::rows::{
     AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
     ManagedEnvironment, Operation, RepositoryCredentials,
@@ -123,21 +124,53 @@ impl Tenants {
         {
             plan = project(view, &user, &question.repositories, now, &mut changes).await?;
             is_tenant = true;
+            if let Some(cluster) = self.0.settings().cluster.as_ref().filter(|_| self.0.settings().shared)
+                && !rows::is_home(view, &user.id, cluster).await?
+            {
+                changes.push(Change::put(&Home { user: user.id.clone(), cluster: cluster.clone() }));
+            }
         }
-        if !self.0.settings().shared {
-            let filter = Filter::all().is("display_name", question.namespace.as_str());
-            let users: Vec<ClusterUser> = view.list(&filter).await?;
-            for user in users.iter().filter(|user| question.uid.as_ref() != Some(&user.user_name)) {
-                if !forget(view, user, now, &mut changes).await? {
-                    // A unit without an object is forgotten when it is done, whatever it waits for: so it is not.
-                    plan = plan.failing("something of the tenant is left");
-                    let asked = rows::operations(view, user.id.as_str()).await?;
-                    let open = doorbell::open_after(&asked, &changes);
-                    plan.mutations.extend(doorbell::rings(view, &open, false).await?);
-                }
+        let filter = Filter::all().is("display_name", question.namespace.as_str());
+        let users: Vec<ClusterUser> = view.list(&filter).await?;
+        for user in users.iter().filter(|user| question.uid.as_ref() != Some(&user.user_name)) {
+            if self.is_ours(view, user).await? && !self.forget(view, user, now, &mut changes).await? {
+                // A unit without an object is forgotten when it is done, whatever it waits for: so it is not.
+                plan = plan.failing("something of the tenant is left");
+                let asked = rows::operations(view, user.id.as_str()).await?;
+                let open = doorbell::open_after(&asked, &changes);
+                plan.mutations.extend(doorbell::rings(view, &open, false).await?);
             }
         }
         Ok((changes, (plan, is_tenant)))
+    }
+}
+
+impl Tenants {
+    /// Whether a tenant of that name is one of this backend's.
+    async fn is_ours(&self, view: &mut switchboard_ledger::View, user: &ClusterUser) -> Result<bool, ServiceError> {
+        let settings = self.0.settings();
+        match &settings.cluster {
+            _ if !settings.shared => Ok(true),
+            Some(cluster) => Ok(rows::is_home(view, &user.id, cluster).await?),
+            None => Ok(false),
+        }
+    }
+
+    /// As [`forget`]. Where backends share the database, whose a service account on a target is is known by its tenant alone.
+    async fn forget(
+        &self,
+        view: &mut switchboard_ledger::View,
+        user: &ClusterUser,
+        now: Moment,
+        changes: &mut Vec<Change>,
+    ) -> Result<bool, ServiceError> {
+        if self.0.settings().shared {
+            let of_user = Filter::all().is("resource_namespace_uid", user.user_name.as_str()).limit(1);
+            if !view.list::<ServiceAccount>(&of_user).await?.is_empty() {
+                return Ok(false);
+            }
+        }
+        forget(view, user, now, changes).await
     }
 }
 

@@ -1,8 +1,12 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
+use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::{Address, Change, Moment, Sealing};
 
 use super::*;
+use crate::{ids, instance};
 
 /// Every gauge of the original, backend's and agent's.
 const ORIGINAL: [&str; 13] = [
@@ -76,4 +80,36 @@ fn dashboard_and_alerts_ask_for_what_there_is() {
         assert!(asked.len() >= 5, "{file}: {asked:?}");
         assert!(asked.is_subset(&there), "{file}: {:?}", asked.difference(&there).collect::<Vec<_>>());
     }
+}
+
+#[tokio::test]
+async fn what_failed_and_went_well_since_is_no_failure() {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+    ledger.migrate().await.unwrap();
+    let namespace = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
+    let mut view = ledger.view().await.unwrap();
+    let changes = instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, Moment::default()).await;
+    view.end().await.unwrap();
+    ledger.commit(&changes.unwrap()).await.unwrap();
+    let instance = ledger.list::<EngineInstance>(&Filter::all()).await.unwrap().remove(0).id;
+    let row = |id: &str, of: &str, at: i64, state: OperationState| Operation {
+        id: id.into(),
+        instance: instance.clone(),
+        resource_id: of.into(),
+        owner: None,
+        resource: OperationResource::Application,
+        created_on: Moment::from_unix_us(at),
+        last_state_update: Moment::from_unix_us(at),
+        state,
+        human_readable_state: None,
+        gc_expiration_s: None,
+    };
+    let rows = [
+        row("1", "a", 1, OperationState::Failed),
+        row("2", "a", 2, OperationState::Completed),
+        row("3", "b", 1, OperationState::Completed),
+        row("4", "b", 2, OperationState::Failed),
+    ];
+    ledger.commit(&rows.iter().map(Change::insert).collect::<Vec<_>>()).await.unwrap();
+    assert_eq!(count(&ledger, None).await.unwrap().failures, 1);
 }

@@ -11,7 +11,7 @@ use switchboard_gitops::flow::environment::{Answer, Question};
 use switchboard_gitops::kinds::environment::Reason;
 use switchboard_gitops::kubeconfig::{self, Access};
 use switchboard_ledger::Secret;
-use switchboard_ledger::rows::ClusterCredentials;
+use switchboard_ledger::rows::left::ServiceAccount;
 
 use crate::asked::text;
 use crate::error::told;
@@ -26,10 +26,6 @@ const READ: Duration = Duration::from_secs(20);
 const TOKEN: Duration = Duration::from_secs(120);
 /// How often is looked for it.
 const TOKEN_LOOK: Duration = Duration::from_millis(250);
-/// How often a cluster is asked to let a service account go before it is given up.
-const MAX_RETIRES: u32 = 5;
-/// The wait between two of these.
-const RETIRE_WAIT: Duration = Duration::from_secs(5);
 
 type Failed = (Reason, String);
 
@@ -43,10 +39,15 @@ pub async fn ask(question: &Question) -> Answer {
                 Err((reason, message)) => Answer::Refused { digest: digest.clone(), reason, message },
             }
         }
-        Question::Retire { credentials, uid } => {
-            retire(credentials, uid).await;
-            Answer::Retired { uid: uid.clone() }
-        }
+        Question::Retire { account } => match remove(account).await {
+            Ok(()) => Answer::Retired { account: account.id.clone() },
+            // It is asked again, and told each time until it is given up.
+            Err(why) => {
+                let name = account_name(account.resource_uid.as_str());
+                tracing::warn!(host = account.host, why, "could not remove service account {name}");
+                Answer::Kept { account: account.id.clone() }
+            }
+        },
     }
 }
 
@@ -58,7 +59,7 @@ pub fn late(question: &Question) -> Answer {
             reason: Reason::UnableToCreateClient,
             message: "the cluster did not answer in time".to_string(),
         },
-        Question::Retire { uid, .. } => Answer::Retired { uid: uid.clone() },
+        Question::Retire { account } => Answer::Kept { account: account.id.clone() },
     }
 }
 
@@ -186,29 +187,14 @@ fn objects(uid: &str) -> [(String, Value); 4] {
     ]
 }
 
-/// Removes what is ours. A cluster that cannot be asked any more keeps it: nothing could be done about that, and it is told.
-async fn retire(credentials: &ClusterCredentials, uid: &str) {
-    for round in 1..=MAX_RETIRES {
-        match remove(credentials, uid).await {
-            Ok(()) => return,
-            Err(why) => {
-                let host = credentials.host.as_deref().unwrap_or_default();
-                tracing::warn!(host, round, why, "could not remove service account {}", account_name(uid));
-            }
-        }
-        if round < MAX_RETIRES {
-            tokio::time::sleep(RETIRE_WAIT).await;
-        }
-    }
-}
-
-async fn remove(credentials: &ClusterCredentials, uid: &str) -> Result<(), String> {
-    let host = credentials.host.as_deref().unwrap_or_default();
-    let config = credentials.kube_config.as_ref().map_or("", |config| config.expose());
+/// Removes what is ours.
+async fn remove(account: &ServiceAccount) -> Result<(), String> {
+    let host = account.host.as_str();
+    let config = account.kube_config.as_ref().map_or("", |config| config.expose());
     let access = kubeconfig::read(config, host).map_err(|(_, message)| message)?;
-    let client = client(host, &access, credentials.allow_insecure).await.map_err(|(_, message)| message)?;
+    let client = client(host, &access, account.allow_insecure).await.map_err(|(_, message)| message)?;
     // In the other order than they were made: an account without its rights is no danger.
-    for (path, body) in objects(uid).iter().rev() {
+    for (path, body) in objects(account.resource_uid.as_str()).iter().rev() {
         let path = format!("{path}/{}", text(body, "/metadata/name"));
         match send(&client, "DELETE", &path, Value::Null).await {
             Err(kube::Error::Api(status)) if status.code == 404 => {}

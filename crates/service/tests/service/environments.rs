@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use switchboard_gitops::flow::environment::Question;
+use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::*;
 
 use crate::base::{Base, on_both};
@@ -17,6 +18,7 @@ on_both! {
     an_environment_is_used_rotated_and_removed
     an_environment_that_is_refused_is_told_and_not_hammered
     a_service_account_of_ours_is_removed_with_its_environment
+    nothing_of_ours_is_left_on_a_target
     a_credential_reaches_argo_cd_is_rotated_and_removed
     a_credential_that_is_refused_is_told_once
     nobody_uses_what_is_anothers
@@ -132,8 +134,48 @@ async fn a_service_account_of_ours_is_removed_with_its_environment(base: Base) {
     stage.delete("shop", ENVIRONMENTS, "stage").await;
     stage.until("no Secret", async || stage.secrets_of_argo().await.is_empty().then_some(())).await;
     let asked = stage.network.environments.lock().unwrap().clone();
-    let retired = asked.iter().any(|one| matches!(one, Question::Retire { uid: of, .. } if *of == uid(&made)));
-    assert!(retired, "{asked:?}");
+    assert!(asked.iter().any(|one| retires(one, &made)), "{asked:?}");
+    assert!(stage.all::<ServiceAccount>().await.is_empty());
+}
+
+fn retires(question: &Question, of: &Value) -> bool {
+    matches!(question, Question::Retire { account } if account.resource_uid.as_str() == uid(of))
+}
+
+async fn nothing_of_ours_is_left_on_a_target(base: Base) {
+    let mut stage = Stage::new(base).await;
+    let spec = |secret: &str, own: bool| {
+        json!({"apiURL": TARGET, "credentialsSecret": secret, "allowInsecureSkipTLSVerify": false,
+            "createNewServiceAccount": own})
+    };
+    let kind = "GitOpsDeploymentManagedEnvironment";
+    for (name, token) in [("right", "admin-token"), ("wrong", WRONG)] {
+        let config = json!({"kubeconfig": kubeconfig(token)});
+        stage.secret("shop", name, crate::stage::ENVIRONMENT_SECRET, config).await;
+    }
+    // One that is wanted no longer, though its environment is.
+    let toggled = stage.make("shop", ENVIRONMENTS, kind, "toggled", spec("right", true)).await;
+    let of = "ConnectionInitializationSucceeded";
+    stage
+        .until("a yes", async || {
+            condition(&stage, ENVIRONMENTS, "toggled", of).await.filter(|one| one["status"] == "True")
+        })
+        .await;
+    let path = format!("{GROUP}/namespaces/shop/{ENVIRONMENTS}/toggled");
+    send(&stage.tenants, "PATCH", &path, json!({"spec": {"createNewServiceAccount": false}})).await.unwrap();
+    let asked = async |stage: &Stage, made: &Value| {
+        let found = stage.network.environments.lock().unwrap().iter().any(|one| retires(one, made));
+        (found && stage.all::<ServiceAccount>().await.is_empty()).then_some(())
+    };
+    stage.until("no account", async || asked(&stage, &toggled).await).await;
+    // One that was made though the target then refused, and whose environment goes while nobody looks.
+    let refused = stage.make("shop", ENVIRONMENTS, kind, "refused", spec("wrong", true)).await;
+    stage.until("a no", async || condition(&stage, ENVIRONMENTS, "refused", of).await).await;
+    assert_eq!(stage.all::<ServiceAccount>().await.len(), 1);
+    stage.kill().await;
+    stage.delete("shop", ENVIRONMENTS, "refused").await;
+    stage.start().await;
+    stage.until("no account", async || asked(&stage, &refused).await).await;
 }
 
 async fn a_credential_reaches_argo_cd_is_rotated_and_removed(base: Base) {
@@ -233,6 +275,7 @@ async fn both_clusters_may_be_apart(base: Base) {
     stage.deploy("shop", "own", plain()).await;
     let error = stage.until("an error", async || condition(&stage, DEPLOYMENTS, "own", "ErrorOccurred").await).await;
     assert_eq!(error["status"], "True");
+    assert_eq!(error["message"], switchboard_gitops::kinds::deployment::NO_OWN_CLUSTER);
     let projects = stage.listed(&format!("{ARGO}/namespaces/{ARGOCD}/appprojects")).await;
     let allowed = projects[0]["spec"]["destinations"].as_array().unwrap();
     assert!(allowed.iter().all(|one| one["name"] != "in-cluster"), "{allowed:?}");

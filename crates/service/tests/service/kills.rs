@@ -13,7 +13,8 @@ use switchboard_service::store::{Gate, When};
 
 use crate::base::Base;
 use crate::stage::{
-    ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, SYNC_RUNS, Stage, plain, uid,
+    ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS,
+    Side, Stage, TARGET, kubeconfig, plain, send, uid,
 };
 
 /// The Argo CD that a unit moves to.
@@ -84,9 +85,14 @@ type Later<'a> = std::pin::Pin<Box<dyn Future<Output = ()> + 'a>>;
 /// How many stages a flow runs on at a time: most of it is waiting.
 const AT_ONCE: usize = 4;
 
-/// Lets a flow run with a kill after its first step, after its second, and so on, until it ends without one.
+/// Lets a flow run with a kill of both roles after their first step, after their second, and so on, until it ends without one.
 async fn at_every_step(flow: Flow) {
-    let runs = stream::iter(1..MAX_STEPS).map(|steps| with_a_kill(&flow, steps)).buffered(AT_ONCE);
+    at_every_step_of(Side::Both, flow).await;
+}
+
+/// The same with a kill of one of two processes, while the other goes on.
+async fn at_every_step_of(side: Side, flow: Flow) {
+    let runs = stream::iter(1..MAX_STEPS).map(|steps| with_a_kill(&flow, side, steps)).buffered(AT_ONCE);
     let mut runs = std::pin::pin!(runs);
     while let Some(lived) = runs.next().await {
         if lived {
@@ -97,7 +103,7 @@ async fn at_every_step(flow: Flow) {
 }
 
 /// Lets a flow run with a kill after so many steps; says whether there were so many.
-async fn with_a_kill(flow: &Flow, steps: i64) -> bool {
+async fn with_a_kill(flow: &Flow, side: Side, steps: i64) -> bool {
     let mut stage = Stage::set(Base::sqlite(), false).await;
     stage.start().await;
     (flow.before)(&stage).await;
@@ -105,10 +111,19 @@ async fn with_a_kill(flow: &Flow, steps: i64) -> bool {
     let fuse = Fuse::of(steps);
     let (tenants, engine) = (fuse.client(&stage.tenants), fuse.client(&stage.engine));
     (flow.change)(&stage).await;
-    stage.start_with(Some(fuse.gate()), tenants, engine).await;
+    let other = match side {
+        Side::Both => None,
+        Side::Backend => Some(Side::Agent),
+        Side::Agent => Some(Side::Backend),
+    };
+    let (all, none) = ((stage.tenants.clone(), stage.engine.clone()), None);
+    if let Some(other) = other {
+        stage.start_side(other, none.clone(), all.0.clone(), all.1.clone()).await;
+    }
+    stage.start_side(side, Some(fuse.gate()), tenants, engine).await;
     let lived = stage.until_burnt(|| fuse.is_burnt()).await;
-    stage.kill().await;
-    stage.start().await;
+    stage.kill_side(side).await;
+    stage.start_side(side, none, all.0, all.1).await;
     (flow.holds)(&stage).await;
     stage.settled().await;
     clean(&stage).await;
@@ -135,6 +150,10 @@ async fn clean(stage: &Stage) {
     let with_secrets = known.iter().filter(|one| one.relation.as_str() != "SyncOperation").count();
     assert_eq!(secrets, with_secrets);
     assert_eq!(stage.all::<SyncOperation>().await.len(), known.len() - with_secrets);
+    let own = stage.all::<ClusterCredentials>().await.into_iter().filter(|row| row.own_service_account).count();
+    assert_eq!(stage.all::<left::ServiceAccount>().await.len(), own, "nothing of ours is left on a target");
+    let projects = stage.listed(&format!("{ARGO}/appprojects")).await;
+    assert!(projects.len() <= users.len(), "{projects:?}");
 }
 
 async fn synced(stage: &Stage) {
@@ -185,6 +204,120 @@ async fn a_deployment_is_removed() {
         Box::pin(stage.delete("shop", DEPLOYMENTS, "web"))
     }
     at_every_step(Flow { before: deployed, change, holds: gone }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_is_created_while_one_role_dies() {
+    for side in [Side::Backend, Side::Agent] {
+        at_every_step_of(side, Flow { before: nothing, change: deploy, holds: is_synced }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_is_removed_while_one_role_dies() {
+    fn before(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            deployed(stage).await;
+            let path = format!("{GROUP}/namespaces/shop/{DEPLOYMENTS}/web");
+            let finalizer = switchboard_gitops::kinds::deployment::FINALIZER;
+            send(&stage.tenants, "PATCH", &path, json!({"metadata": {"finalizers": [finalizer]}})).await.unwrap();
+        })
+    }
+    fn change(stage: &Stage) -> Later<'_> {
+        Box::pin(stage.delete("shop", DEPLOYMENTS, "web"))
+    }
+    fn holds(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            gone(stage).await;
+            let released = async || stage.deployment("shop", "web").await.is_none().then_some(());
+            stage.until("no resource", released).await;
+        })
+    }
+    for side in [Side::Backend, Side::Agent] {
+        at_every_step_of(side, Flow { before, change, holds }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_goes_to_another_environment() {
+    fn before(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            deployed(stage).await;
+            stage.environment("shop", "stage", "token-one").await;
+        })
+    }
+    fn change(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            let path = format!("{GROUP}/namespaces/shop/{DEPLOYMENTS}/web");
+            let there = json!({"spec": {"source": {"path": "other"},
+                "destination": {"environment": "stage", "namespace": "web"}}});
+            send(&stage.tenants, "PATCH", &path, there).await.unwrap();
+        })
+    }
+    fn holds(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            stage
+                .until("the other environment", async || {
+                    let web = stage.deployment("shop", "web").await?;
+                    let there = &stage.application(&uid(&web)).await?["spec"];
+                    let is_there = there["destination"]["name"].as_str()?.starts_with("managed-env-");
+                    (is_there && there["source"]["path"] == "other").then_some(())
+                })
+                .await;
+            stage.until("its Secret", async || stage.secrets_of_argo().await.pop()).await;
+        })
+    }
+    at_every_step(Flow { before, change, holds }).await;
+}
+
+/// A deployment to an environment with a service account of ours.
+fn with_own_account(stage: &Stage) -> Later<'_> {
+    Box::pin(async {
+        let config = json!({"kubeconfig": kubeconfig("admin-token")});
+        stage.secret("shop", "stage-secret", ENVIRONMENT_SECRET, config).await;
+        let spec = json!({"apiURL": TARGET, "credentialsSecret": "stage-secret", "allowInsecureSkipTLSVerify": false,
+            "createNewServiceAccount": true});
+        stage.make("shop", ENVIRONMENTS, "GitOpsDeploymentManagedEnvironment", "stage", spec).await;
+        let mut spec = plain();
+        spec["destination"] = json!({"environment": "stage", "namespace": "web"});
+        stage.deploy("shop", "web", spec).await;
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_account_of_ours_is_made_and_goes_with_its_environment() {
+    fn before(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            with_own_account(stage).await;
+            synced(stage).await;
+            stage.settled().await;
+        })
+    }
+    fn deleted(stage: &Stage) -> Later<'_> {
+        Box::pin(stage.delete("shop", ENVIRONMENTS, "stage"))
+    }
+    fn toggled(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            let path = format!("{GROUP}/namespaces/shop/{ENVIRONMENTS}/stage");
+            send(&stage.tenants, "PATCH", &path, json!({"spec": {"createNewServiceAccount": false}})).await.unwrap();
+        })
+    }
+    fn holds(stage: &Stage) -> Later<'_> {
+        Box::pin(async {
+            let left = async || stage.all::<left::ServiceAccount>().await.is_empty().then_some(());
+            stage.until("no account", left).await;
+            let asked = async || {
+                let resource = stage.resource("shop", ENVIRONMENTS, "stage").await;
+                let secrets = stage.secrets_of_argo().await;
+                (resource.is_some() == (secrets.len() == 1)).then_some(())
+            };
+            stage.until("a Secret as long as there is an environment", asked).await;
+        })
+    }
+    at_every_step(Flow { before: nothing, change: with_own_account, holds: is_synced }).await;
+    for change in [deleted as fn(&Stage) -> Later<'_>, toggled] {
+        at_every_step(Flow { before, change, holds }).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,7 +40,9 @@ impl Network for Script {
                     let token = install.then(|| "token-of-our-own".into());
                     environment::Answer::Verified { digest: digest.clone(), token }
                 }
-                environment::Question::Retire { uid, .. } => environment::Answer::Retired { uid: uid.clone() },
+                environment::Question::Retire { account } => {
+                    environment::Answer::Retired { account: account.id.clone() }
+                }
             }
         })
     }

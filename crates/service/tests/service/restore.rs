@@ -1,16 +1,17 @@
 //! A backup that is older than what happened since.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::*;
 use switchboard_service::backup;
 use switchboard_service::fleet::Engine;
 
 use crate::base::{Base, on_both};
-use crate::stage::{ARGO, ARGOCD, DEPLOYMENTS, Stage, plain, uid};
+use crate::stage::{ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, Stage, plain, uid};
 
 on_both! {
     what_is_newer_than_a_backup_is_found_again_and_nothing_goes
+    what_only_the_lost_rows_knew_leaves_no_credential_behind
 }
 
 const OTHER: &str = "argocd-2";
@@ -86,4 +87,62 @@ async fn what_is_newer_than_a_backup_is_found_again_and_nothing_goes(base: Base)
     let placements: Vec<Placement> = stage.all().await;
     let other = fleet.instance(OTHER).await.unwrap();
     assert!(placements.iter().all(|one| one.instance == other.id && one.moving.is_none()), "{placements:?}");
+}
+
+/// The names of Secrets and projects, sorted: those there are, and those that rows know.
+async fn belongings(stage: &Stage) -> (Vec<String>, Vec<String>) {
+    let mut objects = stage.secrets_of_argo().await;
+    objects.extend(stage.listed(&format!("{ARGO}/appprojects")).await);
+    let name = |one: &Value| one["metadata"]["name"].as_str().unwrap().to_string();
+    let mut there: Vec<String> = objects.iter().map(name).collect();
+    there.sort();
+    let credentials: Vec<RepositoryCredentials> = stage.all().await;
+    let environments: Vec<ApiToDatabase> = stage.all().await;
+    let users: Vec<ClusterUser> = stage.all().await;
+    let mut known: Vec<String> = credentials.iter().map(|row| format!("repo-cred-{}", row.id)).collect();
+    known.extend(users.iter().map(|row| format!("app-project-{}", row.id)));
+    let environments = environments.iter().filter(|row| row.relation.as_str() == "ManagedEnvironment");
+    known.extend(environments.map(|row| format!("managed-env-{}", row.relation_key)));
+    known.sort();
+    (there, known)
+}
+
+async fn what_only_the_lost_rows_knew_leaves_no_credential_behind(base: Base) {
+    let mut stage = Stage::new(base).await;
+    stage.deploy("shop", "web", plain()).await;
+    synced(&stage, "web").await;
+    stage.settled().await;
+    let mut file = Vec::new();
+    backup::backup(&stage.ledger, &mut file).await.unwrap();
+
+    // A tenant with an environment and a credential that the backup knows nothing of.
+    stage.environment("bank", "stage", "token-one").await;
+    stage.secret("bank", "login", CREDENTIAL_SECRET, json!({"username": "robot", "password": "one"})).await;
+    let spec = json!({"repository": "https://git.example/Shop/web.git", "secret": "login"});
+    stage.make("bank", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", spec).await;
+    let mut spec = plain();
+    spec["destination"] = json!({"environment": "stage", "namespace": "web"});
+    let vault = uid(&stage.deploy("bank", "vault", spec).await);
+    stage.until("an Application", async || stage.application(&vault).await).await;
+    let complete = async || {
+        let (there, known) = belongings(&stage).await;
+        (there == known && there.len() == 4).then_some(there)
+    };
+    let before = stage.until("all of it", complete).await;
+    stage.settled().await;
+
+    stage.kill().await;
+    let engine = Engine::new(stage.engine.clone());
+    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    stage.start().await;
+    let after = stage
+        .until("all of it, under other names", async || {
+            let (there, known) = belongings(&stage).await;
+            (there == known && there.len() == 4 && there != before).then_some(there)
+        })
+        .await;
+    stage.settled().await;
+    assert_eq!(stage.cascades(), 0, "nothing that was deployed went");
+    let application = stage.application(&vault).await.unwrap();
+    assert!(after.contains(&application["spec"]["destination"]["name"].as_str().unwrap().to_string()));
 }

@@ -1,10 +1,11 @@
 //! Tenants on several clusters, an engine on another, and one database: a backend each, and one agent.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use switchboard_ledger::rows::left::Home;
 use switchboard_ledger::rows::*;
 
 use crate::base::{Base, on_both};
-use crate::stage::{ARGO, DEPLOYMENTS, Stage, plain, uid};
+use crate::stage::{ARGO, DEPLOYMENTS, Stage, plain, send, uid};
 
 on_both! {
     tenants_of_several_clusters_share_a_database_and_nothing_else
@@ -53,4 +54,13 @@ async fn tenants_of_several_clusters_share_a_database_and_nothing_else(base: Bas
     assert_eq!(synced(&first).await, uids[0]);
     let told = first.deployment("shop", "web").await.unwrap();
     assert_eq!(told["status"]["reconciledState"]["destination"]["name"], "prod");
+    // With its namespace goes all of a tenant, and nothing of the other one of that name.
+    send(&second.tenants, "DELETE", "/api/v1/namespaces/shop", Value::Null).await.unwrap();
+    first.until("one tenant", async || (first.all::<ClusterUser>().await.len() == 1).then_some(())).await;
+    first.until("its row of a home", async || (first.all::<Home>().await.len() == 1).then_some(())).await;
+    let left = first.listed(&format!("{ARGO}/appprojects")).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(first.all::<ClusterAccess>().await.len(), 1);
+    assert_eq!(first.secrets_of_argo().await.len(), 1);
+    assert_eq!(synced(&first).await, uids[0]);
 }

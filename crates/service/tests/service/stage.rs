@@ -16,6 +16,7 @@ use switchboard_kernel::host::{Handle, Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_ledger::ids::Uid;
 use switchboard_ledger::rows::Operation;
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::{Filter, Ledger, Moment, Row};
@@ -44,17 +45,44 @@ pub struct Stage {
     pub ledger: Ledger,
     pub settings: backend::Settings,
     _clusters: Vec<Cluster>,
-    roles: Option<Roles>,
+    roles: Vec<Roles>,
     pub argo: Argo,
     others: Mutex<Vec<Argo>>,
     pub network: Arc<Script>,
     _base: Base,
 }
 
+/// The roles of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Both,
+    Backend,
+    Agent,
+}
+
+impl Side {
+    fn has_backend(self) -> bool {
+        self != Side::Agent
+    }
+
+    fn has_agent(self) -> bool {
+        self != Side::Backend
+    }
+}
+
 struct Roles {
+    side: Side,
     handle: Handle,
     host: JoinHandle<()>,
     beside: Vec<JoinHandle<()>>,
+}
+
+impl Roles {
+    async fn kill(self) {
+        self.beside.iter().for_each(JoinHandle::abort);
+        self.host.abort();
+        let _ = self.host.await;
+    }
 }
 
 impl Stage {
@@ -90,18 +118,20 @@ impl Stage {
             create(&tenants, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
         }
         let ledger = base.ready().await;
+        let system = system(&tenants).await;
         let stage = Stage {
             argo: Argo::start(engine.clone(), ARGOCD),
             tenants,
             engine,
             ledger,
             settings: backend::Settings {
+                cluster: Some(system),
                 in_cluster: !apart,
                 ring_after: Duration::from_millis(200),
                 ..backend::Settings::default()
             },
             _clusters: clusters,
-            roles: None,
+            roles: Vec::new(),
             others: Mutex::default(),
             network: Arc::default(),
             _base: base,
@@ -119,19 +149,20 @@ impl Stage {
             create(&tenants, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
         }
         create(&tenants, "/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
+        let settings = backend::Settings { cluster: Some(system(&tenants).await), ..self.settings.clone() };
         let mut stage = Stage {
             argo: Argo::start(self.engine.clone(), "nowhere"),
             tenants,
             engine: self.engine.clone(),
             ledger: self.ledger.clone(),
-            settings: self.settings.clone(),
+            settings,
             _clusters: vec![cluster],
-            roles: None,
+            roles: Vec::new(),
             others: Mutex::default(),
             network: Arc::default(),
             _base: Base::sqlite(),
         };
-        stage.start_roles(None, stage.tenants.clone(), stage.engine.clone(), false).await;
+        stage.start_side(Side::Backend, None, stage.tenants.clone(), stage.engine.clone()).await;
         stage
     }
 
@@ -168,17 +199,18 @@ impl Stage {
 
     /// With clients of its own, and somebody who lets it die.
     pub async fn start_with(&mut self, gate: Option<Gate>, tenants: Client, engine: Client) {
-        self.start_roles(gate, tenants, engine, true).await;
+        self.start_side(Side::Both, gate, tenants, engine).await;
     }
 
-    async fn start_roles(&mut self, gate: Option<Gate>, tenants: Client, engine: Client, with_agent: bool) {
+    /// Of one role, or both, in a process of its own.
+    pub async fn start_side(&mut self, side: Side, gate: Option<Gate>, tenants: Client, engine: Client) {
         let mut store = Store::new(self.ledger.clone(), tokio::runtime::Handle::current());
         if let Some(gate) = gate {
             store = store.gated(gate);
         }
         let backend = Backend::new(store.clone(), self.settings.clone());
         let agent = Agent::new(store.clone(), self.settings.isolated);
-        let carrying = tokio::spawn(fleet(store, engine.clone()).carry());
+        let carrying = fleet(store, engine.clone());
         let (one, other) = (ClusterName::new("tenants"), ClusterName::new("engine"));
         let settings = Settings {
             clusters: BTreeMap::from([(one.clone(), tenants), (other.clone(), engine)]),
@@ -187,27 +219,40 @@ impl Stage {
             journal: Journal::in_memory(Bounds::default()),
             dry_run: false,
         };
-        let agents = if with_agent { agent.operators() } else { Vec::new() };
-        let operators: Vec<Arc<dyn Operator>> = backend.operators().into_iter().chain(agents).collect();
+        let mut operators: Vec<Arc<dyn Operator>> = Vec::new();
+        if side.has_backend() {
+            operators.extend(backend.operators());
+        }
+        if side.has_agent() {
+            operators.extend(agent.operators());
+        }
         let (host, handle) = Host::new(settings, operators.into_iter().map(|one| (one, limits::limits())).collect());
-        let following = {
-            let (backend, handle) = (backend.clone(), handle.clone());
-            tokio::spawn(async move { drop(backend.follow(handle).await) })
-        };
-        let answering = {
-            let (network, handle) = (self.network.clone(), handle.clone());
-            tokio::spawn(async move { backend.answer(network, handle).await })
-        };
-        self.roles =
-            Some(Roles { handle, host: tokio::spawn(host.run()), beside: vec![following, answering, carrying] });
+        let mut beside = Vec::new();
+        if side.has_backend() {
+            let (following, of) = (backend.clone(), handle.clone());
+            beside.push(tokio::spawn(async move { drop(following.follow(of).await) }));
+            let (network, of) = (self.network.clone(), handle.clone());
+            beside.push(tokio::spawn(async move { backend.answer(network, of).await }));
+        }
+        if side.has_agent() {
+            beside.push(tokio::spawn(carrying.carry()));
+            let of = handle.clone();
+            beside.push(tokio::spawn(async move { drop(agent.look_at_all(&of).await) }));
+        }
+        self.roles.push(Roles { side, handle, host: tokio::spawn(host.run()), beside });
     }
 
     /// As if the process were killed.
     pub async fn kill(&mut self) {
-        let roles = self.roles.take().unwrap();
-        roles.beside.iter().for_each(JoinHandle::abort);
-        roles.host.abort();
-        let _ = roles.host.await;
+        for roles in std::mem::take(&mut self.roles) {
+            roles.kill().await;
+        }
+    }
+
+    /// As if one of two processes were.
+    pub async fn kill_side(&mut self, side: Side) {
+        let at = self.roles.iter().position(|roles| roles.side == side).unwrap();
+        self.roles.remove(at).kill().await;
     }
 
     /// Waits until a process is to die, or has nothing more to do. True if it has not.
@@ -230,16 +275,24 @@ impl Stage {
 
     /// What every operator says of itself, for a test that failed.
     pub async fn told(&self) -> String {
-        let Some(roles) = &self.roles else { return String::new() };
-        let Ok(state) = roles.handle.state().await else { return "stopped".into() };
-        let units = state.operators.iter().flat_map(|one| one.units.iter().map(move |unit| (one, unit)));
-        units.map(|(one, unit)| format!("{} {}: {:?} {}\n", one.name, unit.unit, unit.word, unit.reason)).collect()
+        let mut told = String::new();
+        for roles in &self.roles {
+            let Ok(state) = roles.handle.state().await else { return "stopped".into() };
+            let units = state.operators.iter().flat_map(|one| one.units.iter().map(move |unit| (one, unit)));
+            told.extend(
+                units.map(|(one, unit)| format!("{} {}: {:?} {}\n", one.name, unit.unit, unit.word, unit.reason)),
+            );
+        }
+        told
     }
 
     /// How often units have run.
     pub async fn runs(&self) -> u64 {
-        let roles = self.roles.as_ref().unwrap();
-        roles.handle.state().await.unwrap().operators.iter().map(|one| one.runs).sum()
+        let mut runs = 0;
+        for roles in &self.roles {
+            runs += roles.handle.state().await.unwrap().operators.iter().map(|one| one.runs).sum::<u64>();
+        }
+        runs
     }
 
     /// Waits until something holds.
@@ -346,6 +399,12 @@ impl Stage {
         let list = send(&self.engine, "GET", path, Value::Null).await.unwrap();
         list["items"].as_array().unwrap().clone()
     }
+}
+
+/// What a cluster is known by.
+async fn system(client: &Client) -> Uid {
+    let found = send(client, "GET", "/api/v1/namespaces/kube-system", Value::Null).await.unwrap();
+    uid(&found).as_str().into()
 }
 
 /// How much faster time goes for moves: what they wait for is not what is tested.

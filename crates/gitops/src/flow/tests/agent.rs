@@ -103,7 +103,11 @@ fn a_removal_takes_what_was_deployed_with_it() {
     let mut marked = live();
     marked["metadata"]["finalizers"] = json!([FINALIZER]);
     assert!(matches!(&*writes(agent::remove(&[marked], &around, false, START)), [Write::Delete(_)]));
-    assert!(matches!(agent::remove(&[deleted(1000, json!([FINALIZER]))], &around, false, START), Step::Wait(_)));
+    // Nothing is looked at again before it is late, unless it changes.
+    let waits = |ms_ago| agent::remove(&[deleted(ms_ago, json!([FINALIZER]))], &around, false, START);
+    assert_eq!(waits(1000), Step::Wait((REMOVAL_MS - 1000 + 1) as u64));
+    let cut = agent::remove(&[deleted(REMOVAL_MS + 1000, json!([]))], &around, false, START);
+    assert_eq!(cut, Step::Wait((LAST_REMOVAL_MS - REMOVAL_MS - 1000 + 1) as u64));
     assert_eq!(agent::remove(&[], &around, false, START), Step::Done(Ok(())));
 }
 

@@ -5,9 +5,11 @@ use switchboard_ledger::{Change, Filter};
 
 use super::world::{START, UID, UID2, World, status, web};
 use crate::argo::{self, status::pack};
-use crate::flow::Write;
 use crate::flow::deployment::{Environment, removal_id};
-use crate::kinds::deployment::{BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, FINALIZER, PATH_REQUIRED};
+use crate::flow::{Write, agent};
+use crate::kinds::deployment::{
+    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, FINALIZER, NO_OWN_CLUSTER, PATH_REQUIRED,
+};
 
 #[tokio::test]
 async fn guarantees_rows_and_wish_are_one_transaction() {
@@ -120,6 +122,30 @@ async fn a_finalizer_holds_until_the_agent_is_done_and_failure_is_told() {
 }
 
 #[tokio::test]
+async fn a_deletion_that_was_cut_lets_its_resource_go_in_the_end() {
+    let mut world = World::new().await;
+    let mut resource = web(UID);
+    resource.metadata.finalizers = vec![FINALIZER.into()];
+    world.decide("web", Some(&resource), None).await;
+    world.complete(Ok(())).await;
+    resource.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
+    world.decide("web", Some(&resource), None).await;
+    world.complete(Err(agent::CUT)).await;
+    let told = world.decide("web", Some(&resource), None).await;
+    assert!(status(&told).unwrap()["conditions"][0]["message"].as_str().unwrap().contains(agent::CUT));
+    // The agent looks again, and finds nothing.
+    world.now = world.now.plus_ms(30_000);
+    world.decide("web", Some(&resource), None).await;
+    let open = Filter::all().is("state", OperationState::Waiting);
+    let [row] = &*world.ledger.list::<Operation>(&open).await.unwrap() else { panic!("one removal") };
+    let step = agent::remove(&[], &agent::Around::default(), agent::was_cut(row), world.now);
+    assert_eq!(step, agent::Step::Done(Ok(())));
+    world.complete(Ok(())).await;
+    let released = world.decide("web", Some(&resource), None).await;
+    assert!(matches!(&*released.writes, [Write::Merge(_, patch)] if patch["metadata"]["finalizers"] == json!([])));
+}
+
+#[tokio::test]
 async fn an_environment_that_cannot_be_used_is_told_and_nothing_is_changed() {
     let mut world = World::new().await;
     let mut resource = web(UID);
@@ -167,6 +193,28 @@ async fn a_report_of_argo_cd_does_not_resolve_what_the_backend_found() {
     assert_eq!(said["health"]["status"], "Healthy");
     assert_eq!(said["conditions"][0]["status"], "True");
     assert_eq!(said["conditions"][0]["message"], "an unknown error occurred");
+}
+
+#[tokio::test]
+async fn what_runs_is_told_of_while_what_is_wanted_is_wrong() {
+    let mut world = World::new().await;
+    world.decide("web", Some(&web(UID)), None).await;
+    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let report = pack(&json!({ "sync": { "status": "Synced" }, "health": { "status": "Degraded" } })).unwrap();
+    let state = ApplicationState { application: application.id.clone(), status: Some(report) };
+    world.ledger.commit(&[Change::put(&state)]).await.unwrap();
+    let mut resource = web(UID);
+    resource.spec.source.path.clear();
+    let told = world.decide("web", Some(&resource), None).await;
+    let said = status(&told).unwrap();
+    assert_eq!(
+        (&said["health"]["status"], &said["conditions"][0]["message"]),
+        (&json!("Degraded"), &json!(PATH_REQUIRED))
+    );
+    let told = world.decide("web", Some(&web(UID)), Some(Environment::Unusable)).await;
+    let said = status(&told).unwrap();
+    assert_eq!(said["health"]["status"], "Degraded");
+    assert_eq!(said["conditions"][0]["message"], NO_OWN_CLUSTER, "there is no ManagedEnvironment to look at");
 }
 
 /// Defect 3: the original waits for ever.

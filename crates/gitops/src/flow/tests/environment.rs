@@ -1,10 +1,12 @@
 use switchboard_ledger::ids::*;
+use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::*;
 use switchboard_ledger::{Change, Filter, Key};
 
 use super::world::{START, UID, World, status, web};
 use crate::flow::deployment::Environment;
-use crate::flow::environment::{self, Answer, Known, Question, SecretData};
+use crate::flow::environment::account::GIVE_UP_MS;
+use crate::flow::environment::{self, Answer, Known, Question, Questions, SecretData};
 use crate::flow::{Decision, Now};
 use crate::kinds::environment::{EnvironmentSpec, Reason, SECRET_TYPE};
 use crate::kinds::{ManagedEnvironment as Resource, Meta};
@@ -36,6 +38,17 @@ async fn decide(
     secret: Option<&SecretData>,
     answer: Option<&Answer>,
 ) -> (Decision, Option<Question>) {
+    let (decision, questions) = decide_both(world, resource, secret, answer, None).await;
+    (decision, questions.verify)
+}
+
+async fn decide_both(
+    world: &mut World,
+    resource: Option<&Resource>,
+    secret: Option<&SecretData>,
+    answer: Option<&Answer>,
+    retired: Option<&Answer>,
+) -> (Decision, Questions) {
     let mut known = Vec::new();
     for mapping in world.all::<ApiToDatabase>().await {
         let environment: ManagedEnvironment =
@@ -52,9 +65,10 @@ async fn decide(
     }
     let operations = world.all::<Operation>().await;
     let accesses = world.all::<ClusterAccess>().await;
+    let accounts = world.all::<ServiceAccount>().await;
     let instances = accesses.into_iter().map(|access| access.instance).collect();
     let mut id = world.ids();
-    let (decision, question) = environment::decide(
+    let (decision, questions) = environment::decide(
         &environment::Input {
             now: Now { moment: world.now, text: "2026-11-16T08:00:00Z" },
             namespace: &world.namespace,
@@ -64,12 +78,14 @@ async fn decide(
             known: &known,
             operations: &operations,
             instances: &instances,
+            accounts: &accounts,
             answer,
+            retired,
         },
         &mut id,
     );
     world.ledger.commit(&decision.changes).await.unwrap();
-    (decision, question)
+    (decision, questions)
 }
 
 /// Asks what is to be asked and answers that it works.
@@ -176,12 +192,95 @@ async fn guarantees_what_is_ours_is_removed_first() {
     let mut world = World::new().await;
     verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
     assert_eq!(credentials(&world).await.bearer_token.unwrap().expose(), "of-ours");
-    let (decision, question) = decide(&mut world, None, None, None).await;
-    assert_eq!(decision, Decision::default());
-    let Some(Question::Retire { uid, credentials }) = question else { panic!("{question:?}") };
-    assert!(credentials.kube_config.is_some(), "what it takes to do it");
-    decide(&mut world, None, None, Some(&Answer::Retired { uid })).await;
-    assert!(world.all::<ApiToDatabase>().await.is_empty());
+    let (_, asked) = decide_both(&mut world, None, None, None, None).await;
+    assert!(world.all::<ApiToDatabase>().await.is_empty(), "nothing of it is used any more");
+    retired(&mut world, asked).await;
+}
+
+/// The account that is to go, once it is gone.
+async fn retired(world: &mut World, asked: Questions) {
+    let Some(Question::Retire { account }) = asked.retire else { panic!("{asked:?}") };
+    assert!(account.kube_config.is_some(), "what it takes to do it");
+    let answer = Answer::Retired { account: account.id };
+    let (_, asked) = decide_both(world, None, None, None, Some(&answer)).await;
+    assert_eq!((asked, world.all::<ServiceAccount>().await), (Questions::default(), vec![]));
+}
+
+#[tokio::test]
+async fn a_service_account_that_is_not_wanted_any_more_goes_once_another_credential_works() {
+    let elsewhere = {
+        let mut stage = stage(true);
+        stage.spec.api_url = "https://other.example".into();
+        stage
+    };
+    for next in [stage(false), elsewhere] {
+        let mut world = World::new().await;
+        verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+        let server = &next.spec.api_url;
+        let other = SecretData {
+            kubeconfig: secret("admin")
+                .kubeconfig
+                .map(|text| text.expose().replace("https://api.example", server).into()),
+            ..secret("admin")
+        };
+        let (_, asked) = decide_both(&mut world, Some(&next), Some(&other), None, None).await;
+        assert_eq!(asked.retire, None, "Argo CD is that account yet");
+        let stored = verified(&mut world, &next, &other, Some("of-ours")).await;
+        assert!(stored.again_ms.is_some(), "it is looked at again, though nothing else changes");
+        let (_, asked) = decide_both(&mut world, Some(&next), Some(&other), None, None).await;
+        let Some(Question::Retire { account }) = asked.retire else { panic!("{asked:?}") };
+        assert_eq!(account.host, "https://api.example");
+        let answer = Answer::Retired { account: account.id };
+        decide_both(&mut world, Some(&next), Some(&other), None, Some(&answer)).await;
+        let left: Vec<String> = world.all::<ServiceAccount>().await.into_iter().map(|one| one.host).collect();
+        assert_eq!(left, if next.spec.create_new_service_account { vec![server.clone()] } else { vec![] });
+    }
+}
+
+#[tokio::test]
+async fn a_service_account_that_was_made_for_nothing_goes_as_well() {
+    let mut world = World::new().await;
+    let (_, question) = decide(&mut world, Some(&stage(true)), Some(&secret("admin")), None).await;
+    let Some(Question::Verify { digest, install: true, .. }) = question else { panic!("{question:?}") };
+    assert_eq!(world.all::<ServiceAccount>().await.len(), 1, "noted before it is made");
+    let (reason, message) = (Reason::UnableToValidateClusterCredentials, "no such namespace".to_string());
+    let answer = Answer::Refused { digest, reason, message };
+    decide(&mut world, Some(&stage(true)), Some(&secret("admin")), Some(&answer)).await;
+    let (_, asked) = decide_both(&mut world, None, None, None, None).await;
+    retired(&mut world, asked).await;
+}
+
+#[tokio::test]
+async fn a_target_that_does_not_let_go_is_asked_again_for_long_and_not_for_ever() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+    let (_, asked) = decide_both(&mut world, None, None, None, None).await;
+    let Some(Question::Retire { account }) = asked.retire else { panic!("{asked:?}") };
+    let kept = Answer::Kept { account: account.id };
+    let (_, asked) = decide_both(&mut world, None, None, None, Some(&kept)).await;
+    assert_eq!(asked.retire, None, "not at once");
+    world.now = world.now.plus_ms(GIVE_UP_MS);
+    let (_, asked) = decide_both(&mut world, None, None, None, None).await;
+    assert!(asked.retire.is_some());
+    // What is wanted anew is made when the old one is gone, not while it is being removed.
+    let (_, question) = decide(&mut world, Some(&stage(true)), Some(&secret("admin")), None).await;
+    assert_eq!(question, None);
+    world.now = world.now.plus_ms(1);
+    let (_, question) = decide(&mut world, Some(&stage(true)), Some(&secret("admin")), None).await;
+    assert!(question.is_some());
+    assert_eq!(world.all::<ServiceAccount>().await.len(), 1);
+}
+
+/// A database of an earlier version.
+#[tokio::test]
+async fn a_service_account_without_a_row_of_its_own_gets_one() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+    for account in world.all::<ServiceAccount>().await {
+        world.ledger.commit(&[Change::delete(&account)]).await.unwrap();
+    }
+    let (_, asked) = decide_both(&mut world, None, None, None, None).await;
+    retired(&mut world, asked).await;
 }
 
 /// Which rows are to be looked at.

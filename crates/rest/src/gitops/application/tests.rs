@@ -70,3 +70,16 @@ fn if_match_is_an_etag() {
         assert_eq!(of(bad).unwrap_err().kind(), Kind::Malformed, "{bad}");
     }
 }
+
+#[test]
+fn the_login_of_a_repository_is_not_shown() {
+    let mut object = wanted().deployment().unwrap();
+    object["spec"]["source"]["repoURL"] = json!("https://robot:secret@git.example/shop/web");
+    let shown = [
+        serde_json::to_string(&application(&object, None).unwrap()).unwrap(),
+        serde_json::to_string(&entry(&object).unwrap()).unwrap(),
+    ];
+    for shown in shown {
+        assert!(shown.contains("https://git.example/shop/web") && !shown.contains("secret"), "{shown}");
+    }
+}

@@ -1,0 +1,103 @@
+//! What somebody takes away from Argo CD comes back, whether anybody looked or not.
+
+use serde_json::{Value, json};
+
+use crate::base::{Base, on_both};
+use crate::stage::{ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, Stage, plain, send, uid};
+
+on_both! {
+    what_went_while_the_agent_was_away_comes_back
+    what_is_edited_or_deleted_is_put_right
+}
+
+/// A deployment to an environment, from a repository with a credential.
+async fn deployed(stage: &Stage) -> String {
+    stage.environment("shop", "stage", "token-one").await;
+    stage.secret("shop", "login", CREDENTIAL_SECRET, json!({"username": "robot", "password": "one"})).await;
+    let spec = json!({"repository": "https://git.example/Shop/web.git", "secret": "login"});
+    stage.make("shop", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", spec).await;
+    let mut spec = plain();
+    spec["destination"] = json!({"environment": "stage", "namespace": "web"});
+    let web = uid(&stage.deploy("shop", "web", spec).await);
+    stage
+        .until("a status", async || {
+            stage.deployment("shop", "web").await.filter(|web| web["status"]["sync"]["status"] == "Synced")
+        })
+        .await;
+    stage.until("both Secrets", async || (stage.secrets_of_argo().await.len() == 2).then_some(())).await;
+    stage.settled().await;
+    web
+}
+
+fn projects() -> String {
+    format!("{ARGO}/namespaces/{ARGOCD}/appprojects")
+}
+
+/// What is there of the tenant, as far as it is ours.
+async fn belongings(stage: &Stage) -> Vec<(Value, Value, Value)> {
+    let mut all = stage.secrets_of_argo().await;
+    all.extend(stage.listed(&projects()).await);
+    all.extend(stage.listed(&format!("{ARGO}/namespaces/{ARGOCD}/applications")).await);
+    let ours = |one: Value| (one["metadata"]["name"].clone(), one["data"].clone(), one["spec"].clone());
+    let mut ours: Vec<_> = all.into_iter().map(ours).collect();
+    ours.sort_by_key(|(name, ..)| name.to_string());
+    ours
+}
+
+fn path_of(object: &Value) -> String {
+    let name = object["metadata"]["name"].as_str().unwrap();
+    match name.starts_with("app-project-") {
+        true => format!("{}/{name}", projects()),
+        false => format!("/api/v1/namespaces/{ARGOCD}/secrets/{name}"),
+    }
+}
+
+async fn what_went_while_the_agent_was_away_comes_back(base: Base) {
+    let mut stage = Stage::new(base).await;
+    let web = deployed(&stage).await;
+    let before = belongings(&stage).await;
+    stage.kill().await;
+    let mut all = stage.secrets_of_argo().await;
+    all.extend(stage.listed(&projects()).await);
+    for object in &all {
+        send(&stage.engine, "DELETE", &path_of(object), Value::Null).await.unwrap();
+    }
+    let application = format!("{ARGO}/namespaces/{ARGOCD}/applications/gitopsdepl-{web}");
+    send(&stage.engine, "DELETE", &application, Value::Null).await.unwrap();
+    stage.start().await;
+    stage.until("all of it", async || (belongings(&stage).await == before).then_some(())).await;
+    // One that lost its label is still ours.
+    stage.settled().await;
+    stage.kill().await;
+    let stripped = json!({"metadata": {"labels": {"databaseID": null}}, "spec": {"project": "default"}});
+    send(&stage.engine, "PATCH", &application, stripped).await.unwrap();
+    stage.start().await;
+    stage
+        .until("its label", async || {
+            let found = stage.application(&web).await?;
+            (found["metadata"]["labels"]["databaseID"].is_string() && found["spec"]["project"] != "default")
+                .then_some(())
+        })
+        .await;
+}
+
+async fn what_is_edited_or_deleted_is_put_right(base: Base) {
+    let stage = Stage::new(base).await;
+    deployed(&stage).await;
+    let before = belongings(&stage).await;
+    for object in stage.secrets_of_argo().await {
+        let edited = json!({"metadata": {"labels": {"databaseID": null}}, "data": {"project": "ZGVmYXVsdA=="}});
+        send(&stage.engine, "PATCH", &path_of(&object), edited).await.unwrap();
+        stage.until("the Secret as it was", async || (belongings(&stage).await == before).then_some(())).await;
+        stage.settled().await;
+        send(&stage.engine, "DELETE", &path_of(&object), Value::Null).await.unwrap();
+        stage.until("the Secret again", async || (belongings(&stage).await == before).then_some(())).await;
+        stage.settled().await;
+    }
+    let project = stage.listed(&projects()).await.remove(0);
+    send(&stage.engine, "PATCH", &path_of(&project), json!({"spec": {"sourceRepos": ["*"]}})).await.unwrap();
+    stage.until("the project as it was", async || (belongings(&stage).await == before).then_some(())).await;
+    stage.settled().await;
+    send(&stage.engine, "DELETE", &path_of(&project), Value::Null).await.unwrap();
+    stage.until("the project again", async || (belongings(&stage).await == before).then_some(())).await;
+}
