@@ -22,7 +22,7 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
     html! {
         div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, what they deploy from where, and the environments it goes to." } } }
         @if !view.served && !view.units.hosted {
-            section.panel aria-label="No GitOps" { p.empty { "This cluster knows no Applications and no GitOpsDeployments. " a href="/help/GITOPS" { "What the GitOps Service needs" } "." } }
+            section.panel id="none" data-live aria-label="No GitOps" { p.empty { "This cluster knows no Applications and no GitOpsDeployments. " a href="/help/GITOPS" { "What the GitOps Service needs" } "." } }
         } @else {
             dl.figures id="figures" data-live {
                 div { dt { "Instances" } dd { (view.instances.len()) } }

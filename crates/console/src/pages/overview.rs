@@ -40,7 +40,7 @@ fn figures(view: &Overview) -> Markup {
             }
         }
         @if view.unrecorded > 0 {
-            p.note.bad { (view.unrecorded) " decisions could not be recorded: histories and reasons have a gap." }
+            p.note.bad id="unrecorded" data-live { (view.unrecorded) " decisions could not be recorded: histories and reasons have a gap." }
         }
     }
 }
