@@ -6,7 +6,7 @@ use switchboard_kernel::state::Word;
 
 use crate::draw::spark::spark;
 use crate::load::overview::{ClusterRow, Overview, SPAN_MS};
-use crate::piece::{ago, count, operator_href, panel, word};
+use crate::piece::{ago, cause, coded, count, operator_href, panel, word};
 
 /// The overview.
 pub fn overview(view: &Overview) -> Markup {
@@ -78,7 +78,7 @@ fn operators(view: &Overview) -> Markup {
                             tr {
                                 td { a href=(operator_href(&row.name)) { strong { (row.name) } } @if row.paused { " " span.tag.hot { "paused" } } }
                                 td { (word(row.state)) }
-                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { (row.reason) } }
+                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { div.clamp title=(row.reason) { (coded(cause(&row.reason))) } } }
                                 td.num data-label="Units" { @if row.units_waiting > 0 { span.faint { (row.units_waiting) " of " } } (row.units) }
                                 td.num data-label="Runs" { (row.runs) }
                                 td.num data-label="Failed" { (row.failures) }
@@ -111,7 +111,7 @@ fn clusters(view: &Overview) -> Markup {
                             td.num data-label="Bytes" { (bytes(cluster.bytes)) }
                             td.reason {
                                 @if cluster.lost.is_empty() && cluster.pending.is_empty() { span.faint { "–" } }
-                                @for line in cluster.lost.iter().chain(&cluster.pending) { div { (line) } }
+                                @for line in cluster.lost.iter().chain(&cluster.pending) { div.clamp title=(line) { (line) } }
                             }
                         }
                     }

@@ -45,7 +45,7 @@ fn of_cell(cell: &Cell) -> Markup {
             @if cell.shards.is_empty() { span.faint { "–" } }
             @for shard in &cell.shards {
                 div.shard {
-                    a href=(shard.href) { @if shard.name.is_empty() { (shard.cluster) } @else { (shard.name) } }
+                    a href=(shard.href) { @if shard.name.is_empty() { (shard.cluster) } @else if shard.name.bytes().all(|byte| byte.is_ascii_digit()) { "shard " (shard.name) } @else { (shard.name) } }
                     span.image title=(shard.image) { (tail(&shard.image)) }
                     @if !shard.differs.is_empty() { span.differs { @for one in &shard.differs { span.tag.hot { (one) } " " } } }
                 }
