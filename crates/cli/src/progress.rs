@@ -9,7 +9,7 @@ const TERMINAL_STEP: Duration = Duration::from_millis(100);
 const PLAIN_STEP: Duration = Duration::from_secs(5);
 
 /// How wide a bar is.
-const WIDTH: usize = 24;
+const WIDTH: usize = 30;
 
 /// A line of progress on stderr.
 pub struct ProgressLine {
@@ -51,10 +51,10 @@ impl ProgressLine {
     }
 }
 
-/// `[########                ] 12/36`.
-fn bar(done: usize, all: usize) -> String {
-    let full = (done.min(all) * WIDTH).checked_div(all).unwrap_or(WIDTH);
-    format!("[{}{}] {done}/{all}", "#".repeat(full), " ".repeat(WIDTH - full))
+/// `[##########----------] 4 of 8`.
+pub fn bar(done: usize, all: usize) -> String {
+    let full = (done * WIDTH).checked_div(all).unwrap_or(WIDTH).min(WIDTH);
+    format!("[{}{}] {done} of {all}", "#".repeat(full), "-".repeat(WIDTH - full))
 }
 
 #[cfg(test)]
@@ -63,11 +63,10 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_full_as_the_work_is_done() {
-        assert_eq!(bar(0, 40), "[                        ] 0/40");
-        assert_eq!(bar(20, 40), "[############            ] 20/40");
-        assert_eq!(bar(40, 40), "[########################] 40/40");
+        assert_eq!(bar(0, 3), format!("[{}] 0 of 3", "-".repeat(30)));
+        assert_eq!(bar(1, 3), format!("[{}{}] 1 of 3", "#".repeat(10), "-".repeat(20)));
+        assert_eq!(bar(3, 3), format!("[{}] 3 of 3", "#".repeat(30)));
         // More than was said before is no reason to break the line.
-        assert_eq!(bar(50, 40), "[########################] 50/40");
-        assert_eq!(bar(0, 0), "[########################] 0/0");
+        assert_eq!(bar(4, 3), format!("[{}] 4 of 3", "#".repeat(30)));
     }
 }

@@ -151,7 +151,11 @@ async fn what_is_watched_is_printed_again_when_it_has_changed() {
     board.guest("ada").await;
     assert!(top.next("ConfigMap greeting to appear").contains("Waiting"));
     why_not.next("word: Waiting");
-    assert_eq!((top.stop(), why_not.stop()), (Some(0), Some(0)));
+    let mut why = Watching::start(&board, &["why", "configmap/ada-greeting"]);
+    why.next("configmap");
+    board.words().await;
+    why.next("was last written by greeter default/ada");
+    assert_eq!((top.stop(), why_not.stop(), why.stop()), (Some(0), Some(0), Some(0)));
 }
 
 #[test]
