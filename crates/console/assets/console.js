@@ -72,12 +72,14 @@ function follow(page) {
   const [old, fresh] = [document.getElementById("content"), page.getElementById("content")];
   if (ids(old) === ids(fresh)) {
     for (const part of old.querySelectorAll("[data-live]")) swap(part, document.importNode(page.getElementById(part.id), true));
-    return;
+    return true;
   }
-  // A part came or went: then all of it is new, but for what was just said to the reader.
+  // A part came or went: then all of it is new, but for what was just said to the reader. Who types is not disturbed.
+  if (document.activeElement?.matches("#content input, #content select, #content textarea")) return false;
   const [said, whole] = [old.querySelector(":scope > .said"), document.importNode(fresh, true)];
   if (said && !whole.querySelector(":scope > .said")) whole.prepend(said);
   swap(old, whole);
+  return true;
 }
 function ended() { over = true; stale(true, "you are no longer signed in. Sign in again to go on."); }
 async function refresh() {
@@ -90,7 +92,7 @@ async function refresh() {
     if (answer.redirected) { ended(); return; } // to where one signs in
     if (!answer.ok) throw new Error(String(answer.status));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    follow(page);
+    if (!follow(page)) { timer = setTimeout(refresh, REFRESH_MS); return; }
     root.dataset.refresh = page.documentElement.dataset.refresh || "";
     failed = false;
     stale(false);

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use switchboard_kernel::redact::{HIDDEN, LAST_APPLIED, Secrets, redact};
 
 /// Field and variable names that end so hold secrets, whatever case and separators, and one or many.
@@ -167,13 +167,17 @@ impl Veil {
         match value {
             Value::Null | Value::Bool(_) => {}
             Value::Array(items) => items.iter_mut().for_each(|item| self.walk_secret(item)),
-            Value::Object(fields) if !fields.keys().all(|key| REFERS.contains(&key.as_str())) => {
-                fields.values_mut().for_each(hide);
-            }
+            Value::Object(fields) if !refers(fields) => fields.values_mut().for_each(hide),
             Value::Object(_) => self.walk(value),
             _ => *value = HIDDEN.into(),
         }
     }
+}
+
+/// Whether it says where a secret is. A key says so only beside what it is a key of: alone it may be the secret.
+fn refers(fields: &Map<String, Value>) -> bool {
+    let of = ["name", "secretName", "path", "items"].iter().any(|field| fields.contains_key(*field));
+    fields.keys().all(|key| REFERS.contains(&key.as_str())) && (of || !fields.contains_key("key"))
 }
 
 /// Whether a name says that a secret stands behind it.

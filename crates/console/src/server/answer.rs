@@ -72,10 +72,13 @@ pub async fn shaped(response: Response, path: &str) -> Response {
         response.headers().get(header::CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
     let kind = Kind::ALL.into_iter().find(|kind| kind.status() == response.status());
     let Some(kind) = kind.filter(|_| bare) else { return response };
+    let allow = response.headers().get(header::ALLOW).cloned();
     let body = axum::body::to_bytes(response.into_body(), MAX_REFUSAL_BYTES).await;
     let said = body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default();
     let said = if said.is_empty() { kind.title().to_string() } else { said };
-    super::refuse(&Problem::Refused(kind, said), path)
+    let mut refused = super::refuse(&Problem::Refused(kind, said), path);
+    refused.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
+    refused
 }
 
 /// A file that comes with the binary. Its name does not change with it, so it is asked for anew, by its digest.

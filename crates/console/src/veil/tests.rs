@@ -61,7 +61,7 @@ fn what_is_no_secret_is_left_as_it_is() {
 fn a_name_that_tells_hides_numbers_lists_and_maps_as_well() {
     let object = json!({"spec": {
         "password": 918_273, "credentials": [CANARY], "tokens": [CANARY, {"value": CANARY}], "secret": {"user": "u", "x": {"y": CANARY}},
-        "dbPass": CANARY, "DB_PWD": CANARY, "passwords": {"a": CANARY}, "env": [{"name": "MYSQL_PASS", "value": 918_273}],
+        "credential": {"key": CANARY}, "dbPass": CANARY, "DB_PWD": CANARY, "passwords": {"a": CANARY}, "env": [{"name": "MYSQL_PASS", "value": 918_273}],
         "args": ["--verbose", "--password", CANARY, "-token", CANARY, "--shown", "yes"],
     }});
     let shown = Veil::default().value(&object).to_string();
