@@ -313,9 +313,10 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
 async fn who_has_the_right_syncs_what_is_deployed_by_hand() {
     let (town, browser) = (Town::build().await, Browser::open().await);
     settled(&browser, &town).await;
-    town.deployment("blog", "wiki", "manual", "guestbook").await;
+    town.put("/api/v1/namespaces", json!({"metadata": {"name": "docs"}})).await;
+    town.deployment("docs", "wiki", "manual", "guestbook").await;
     let form = "form[action='/actions/sync']:has(input[name=name][value=wiki])";
-    browser.until_shows(&format!("{form} code"), "switchboard gitops sync wiki -n blog").await;
+    browser.until_shows(&format!("{form} code"), "switchboard gitops sync wiki -n docs").await;
     browser.click(&format!("{form} a.button")).await;
     browser.until_shows("h1", "Sign in").await;
     let rights = json!([{"apiGroups": ["managed-gitops.redhat.com"], "resources": ["gitopsdeploymentsyncruns"], "verbs": ["create"]}]);
@@ -327,7 +328,7 @@ async fn who_has_the_right_syncs_what_is_deployed_by_hand() {
     browser.until_shows(".said", "was made").await;
     let synced = "return [...document.querySelectorAll('#applications tr')].some((row) => row.textContent.includes('wiki') && row.textContent.includes('Synced'))";
     browser.until("it is deployed", synced).await;
-    assert!(town.has_said(&["asked for", "switchboard gitops sync wiki -n blog", "done"]), "it is written down");
+    assert!(town.has_said(&["asked for", "switchboard gitops sync wiki -n docs", "done"]), "it is written down");
     assert_eq!(browser.complaints().await, Vec::<String>::new());
 }
 

@@ -232,7 +232,8 @@ fn the_charts_account_writes_as_the_accounts_it_was_given_and_reviews_tokens() {
     kubectl.ok(&["create", "serviceaccount", "reader"]);
     let token = kubectl.ok(&["create", "token", "reader"]);
     assert!(asked(&console, Some(token.trim())).contains(" 403 "), "a token without the right is not enough");
-    kubectl.ok(&["create", "clusterrole", "reads-console", "--verb=get", "--resource=console.switchboard.dev"]);
+    let role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reads-console}, rules: [{apiGroups: [switchboard.dev], resources: [console], verbs: [get]}]}";
+    assert_eq!(kubectl.feed(&["apply", "-f", "-"], role).code, 0);
     let subject = format!("--serviceaccount={namespace}:reader");
     kubectl.ok(&["create", "clusterrolebinding", "reader", "--clusterrole=reads-console", &subject]);
     let end = Instant::now() + PATIENCE;
