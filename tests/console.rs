@@ -282,6 +282,8 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows(".said.wrong", "may not move gitopsengineinstances").await;
     assert!(town.has_said(&["asked for", &command, "refused"]), "what was refused is written down");
     browser.click(".side-end form button").await;
+    // Who signed out is led away; whoever goes elsewhere before that may be led away from there.
+    browser.until_shows("h1", "Overview").await;
     browser.go(&format!("{}/signin?back=%2Ffleet", town.url)).await;
     sign_in(&town.token_with("mover", mover()).await).await;
     let choose = |value: &str| {

@@ -212,7 +212,7 @@ mod tests {
         let text = format!("it was written\n  because  it changed\n  from     a\n{}\n  owned by me", from.join("\n"));
         let shown = why(&text).into_string();
         assert!(shown.contains("<span class=\"lead\">it was written</span>"), "{shown}");
-        let (open, folded) = shown.split_once("<details").unwrap();
+        let (open, folded) = shown.split_once("<details").expect("what is left is folded");
         assert!(open.contains("/c3 ") && !open.contains("/c4 ") && folded.contains("and 5 more"), "{shown}");
         assert!(folded.contains("/c8 ") && folded.contains("<span class=\"label\">owned by</span>"), "{shown}");
     }
