@@ -49,20 +49,24 @@ fn switchboard(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Starts the kernel; gives it with the address of its metrics.
-fn run(folder: &Path) -> (Kernel, String) {
+/// Starts the kernel; gives it with the address of its metrics, and that of its console when it has one.
+fn run(folder: &Path) -> (Kernel, String, String) {
     let line = ["run", "--config", "switchboard.yaml", "--state-dir", "state", "--kubeconfig", "account.kubeconfig"];
     let mut child = switchboard(folder, &line).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let kernel = Kernel(child);
-    let mut address = String::new();
+    let (mut address, mut hosting) = (String::new(), false);
+    let wanted = fs::read_to_string(folder.join("switchboard.yaml")).unwrap().contains("hosts:");
     for line in lines.by_ref() {
         if let Some(rest) = line.strip_prefix("metrics at http://") {
             address = rest.trim_end_matches("/metrics").to_string();
         }
-        if line.starts_with("hosting greeter") {
+        hosting |= line.starts_with("hosting greeter");
+        let console = line.strip_prefix("console at http://").and_then(|rest| rest.split('/').next());
+        if hosting && (!wanted || console.is_some()) {
+            let console = console.unwrap_or_default().to_string();
             std::thread::spawn(move || lines.for_each(drop));
-            return (kernel, address);
+            return (kernel, address, console);
         }
     }
     panic!("the kernel did not start");
@@ -117,7 +121,7 @@ fn the_chart_gives_what_its_operators_need_and_nothing_else() {
     let (code, report) = doctor();
     assert_eq!(code, Some(0), "{report}");
 
-    let (kernel, address) = run(folder);
+    let (kernel, address, _) = run(folder);
     let labelled = "greeter.example.com/greet=yes";
     kubectl.ok(&["create", "configmap", "ada", "--from-literal=name=Ada"]);
     kubectl.ok(&["label", "configmap", "ada", labelled]);
@@ -136,6 +140,111 @@ fn the_chart_gives_what_its_operators_need_and_nothing_else() {
     assert_eq!(doctor().0, Some(1), "without the account nothing works any more");
 }
 
+/// Values of an operator that writes as an account of its own, of plugs, and of a console.
+const WITH_ACCOUNTS: &str = "
+config:
+  operators:
+    greeter: {serviceAccount: chart-with-accounts/greeter}
+    plugs: {}
+rbac:
+  anyAccount: false
+  impersonate: {chart-with-accounts: [greeter, default]}
+console: {enabled: true}
+";
+
+const PLUGGED: &str = r#"
+apiVersion: integration.rock8s.com/v1beta1
+kind: Socket
+metadata: {name: db}
+spec: {interface: {}}
+---
+apiVersion: integration.rock8s.com/v1beta1
+kind: Plug
+metadata: {name: web}
+spec:
+  socket: {name: db}
+  resources:
+    - template: {apiVersion: v1, kind: ConfigMap, metadata: {name: made}, data: {by: plug}}
+"#;
+
+/// The status of an answer of the console.
+fn asked(address: &str, token: Option<&str>) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    write!(stream, "GET /api/v1/state HTTP/1.0\r\nHost: {address}\r\n{token}\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.lines().next().unwrap_or_default().to_string()
+}
+
+#[test]
+fn the_charts_account_writes_as_the_accounts_it_was_given_and_reviews_tokens() {
+    let real = Real::start().unwrap();
+    let namespace = "chart-with-accounts";
+    let kubectl = Tool::new("kubectl", &real.kubeconfig(), namespace);
+    let helm = Tool::new("helm4", &real.kubeconfig(), namespace);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("values.yaml"), WITH_ACCOUNTS).unwrap();
+    let values = folder.join("values.yaml").display().to_string();
+    helm.ok(&["install", "sb", CHART, "--create-namespace", "-f", &values]);
+    of_account(&kubectl, &folder.join("account.kubeconfig"));
+    let config = kubectl.ok(&["get", "configmap", ACCOUNT, "-o", r"jsonpath={.data.switchboard\.yaml}"]);
+    let config = config.replace("0.0.0.0:9090", "127.0.0.1:0").replace("0.0.0.0:7467", "0.0.0.0:0");
+    fs::write(folder.join("switchboard.yaml"), config).unwrap();
+
+    // The groups of an account come with it: no right to impersonate groups is needed, and none is given.
+    let user = format!("system:serviceaccount:{namespace}:{ACCOUNT}");
+    let may = |verb: &str, kind: &str| kubectl.run(&["auth", "can-i", verb, kind, "--as", &user]).code == 0;
+    assert!(may("impersonate", "serviceaccounts/greeter") && may("create", "tokenreviews.authentication.k8s.io"));
+    for (verb, kind) in [("impersonate", "serviceaccounts/other"), ("impersonate", "groups"), ("impersonate", "users")]
+    {
+        assert!(!may(verb, kind), "the chart lets Switchboard {verb} {kind}");
+    }
+    let doctor = || {
+        let line =
+            ["doctor", "--config", "switchboard.yaml", "--state-dir", "state", "--kubeconfig", "account.kubeconfig"];
+        String::from_utf8_lossy(&switchboard(folder, &line).output().unwrap().stdout).into_owned()
+    };
+    kubectl.ok(&["create", "serviceaccount", "greeter"]);
+    let told = doctor();
+    assert!(told.contains(&format!("as system:serviceaccount:{namespace}:greeter")), "it may nothing yet: {told}");
+    let writes = ["--verb=get,create,patch,update,delete", "--resource=configmaps"];
+    kubectl.ok(&[&["create", "clusterrole", "writes-maps"], &writes[..]].concat());
+    for account in ["greeter", "default"] {
+        let subject = format!("--serviceaccount={namespace}:{account}");
+        kubectl.ok(&["create", "clusterrolebinding", account, "--clusterrole=writes-maps", &subject]);
+    }
+    let report = doctor();
+    let greeter = report.lines().find(|line| line.contains("operator greeter")).unwrap_or_default();
+    assert!(greeter.starts_with("ok "), "{report}");
+
+    let (kernel, _, console) = run(folder);
+    kubectl.ok(&["create", "configmap", "ada", "--from-literal=name=Ada"]);
+    kubectl.ok(&["label", "configmap", "ada", "greeter.example.com/greet=yes"]);
+    kubectl.ok(&["create", "configmap", "greeting", "--from-literal=words=Good day"]);
+    kubectl.ok(&["wait", "--for=create", "configmap/ada-greeting", "--timeout=60s"]);
+    let fed = kubectl.feed(&["apply", "-f", "-"], PLUGGED);
+    assert_eq!(fed.code, 0, "{}", fed.err);
+    kubectl.ok(&["wait", "--for=create", "configmap/made", "--timeout=60s"]);
+
+    assert!(asked(&console, None).contains(" 401 "));
+    kubectl.ok(&["create", "serviceaccount", "reader"]);
+    let token = kubectl.ok(&["create", "token", "reader"]);
+    assert!(asked(&console, Some(token.trim())).contains(" 403 "), "a token without the right is not enough");
+    let role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reads-console}, rules: [{apiGroups: [switchboard.dev], resources: [console], verbs: [get]}]}";
+    assert_eq!(kubectl.feed(&["apply", "-f", "-"], role).code, 0);
+    let subject = format!("--serviceaccount={namespace}:reader");
+    kubectl.ok(&["create", "clusterrolebinding", "reader", "--clusterrole=reads-console", &subject]);
+    let end = Instant::now() + PATIENCE;
+    while !asked(&console, Some(token.trim())).contains(" 200 ") {
+        assert!(Instant::now() < end, "{}", asked(&console, Some(token.trim())));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    drop(kernel);
+    helm.ok(&["uninstall", "sb"]);
+}
+
 #[test]
 fn our_own_rendering_of_it_is_helms() {
     // No cluster is asked.
@@ -143,6 +252,14 @@ fn our_own_rendering_of_it_is_helms() {
     for values in [
         &["--set", "state.persistent=true"][..],
         &["--set", "config.operators.plugs.enabled=true,database.existingSecret=db"],
+        &[
+            "--set",
+            "console.enabled=true,console.hosts[0]=c.example.org,networkPolicy.consoleFrom[0].podSelector.matchLabels.a=b",
+        ],
+        &[
+            "--set",
+            "config.gitops.agent=true,config.operators.engine.enabled=true,config.integrations.tokenNamespace=t",
+        ],
     ] {
         let line = [&["template", "sb", CHART, "--kube-version", "1.37"], values].concat();
         let output = switchboard(Path::new(env!("CARGO_MANIFEST_DIR")), &[&line[..], &["-n", NAMESPACE]].concat())

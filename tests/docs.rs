@@ -8,12 +8,18 @@
 //! - `kubectl`, `helm` and `curl` lines are run with the feature `real`, against the server that stands above them.
 //! - `switchboard gitops` lines must succeed always below an `up` that hosts the GitOps Service: they need nobody else.
 //! - `export` holds for the lines below it, as in a shell.
-//! - Anything else is for a shell and is run always, a here-document as one line.
+//! - Anything else is for a shell and is run always, a here-document as one line. It is one shell from the first line of a page to the last: who was led
+//!   into a folder stays there.
 //!
 //! What stands in a sentence or a table, with words for what a reader puts there, is not run but must be understood.
 //!
 //! `make run` is run as the Makefile has it, other targets are checked by `tests/tidy.rs`. Blocks that show what is printed are marked `text`.
 #![allow(clippy::unwrap_used)]
+
+#[path = "docs/client.rs"]
+mod client;
+#[path = "docs/newcomer.rs"]
+mod newcomer;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -136,6 +142,12 @@ struct Reader {
     exported: Vec<(String, String)>,
     /// Whether the server hosts the GitOps Service.
     has_service: bool,
+    /// Where the lines before led to.
+    at: PathBuf,
+    /// The checkout that `make` is called in.
+    checkout: PathBuf,
+    /// What a server said when it started.
+    said: PathBuf,
 }
 
 impl Reader {
@@ -150,9 +162,13 @@ impl Reader {
             symlink(process::binary().unwrap(), bin.join(name)).unwrap();
         }
         let page = page.display().to_string();
+        let (at, said) = (folder.path().to_path_buf(), folder.path().join(".said"));
         Self {
             page,
             folder,
+            at,
+            said,
+            checkout: root().to_path_buf(),
             kubeconfig: String::new(),
             kernels: Vec::new(),
             server: None,
@@ -164,7 +180,7 @@ impl Reader {
     fn shell(&self, line: &str) -> Command {
         let mut command = Command::new("bash");
         let path = format!("{}/bin:{}", self.folder.path().display(), std::env::var("PATH").unwrap_or_default());
-        command.args(["-c", line]).current_dir(self.folder.path()).env("PATH", path);
+        command.args(["-c", line]).current_dir(&self.at).env("PATH", path);
         command.env("HOME", self.folder.path()).env("XDG_DATA_HOME", self.folder.path().join("share"));
         command.env_remove("KUBECONFIG").envs(self.exported.iter().map(|(name, value)| (name, value)));
         if !self.kubeconfig.is_empty() {
@@ -183,13 +199,14 @@ impl Reader {
         self.server = None;
         self.has_service = line.contains(WITH_SERVICE);
         let mut child = self.shell(&format!("exec {line}"));
-        let mut child = child.process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let said = std::fs::File::create(&self.said).unwrap();
+        let mut child = child.process_group(0).stdout(Stdio::piped()).stderr(said).spawn().unwrap();
         let mut kubeconfig = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut kubeconfig).unwrap();
         self.server = Some(Running(child));
         assert!(!kubeconfig.is_empty(), "{}: `{line}` did not start", self.page);
         // A path from the folder is one from everywhere.
-        self.kubeconfig = self.folder.path().join(kubeconfig.trim()).display().to_string();
+        self.kubeconfig = self.at.join(kubeconfig.trim()).display().to_string();
     }
 
     /// `make run` as it stands in the Makefile, with the binary that is there instead of a build of it.
@@ -199,7 +216,7 @@ impl Reader {
             "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec switchboard \"$@\" --listen 127.0.0.1:0\n";
         std::fs::write(&cargo, script).unwrap();
         std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
-        self.start(&format!("make -s -C {} run CARGO={}", root().display(), cargo.display()));
+        self.start(&format!("make -s -C {} run CARGO={}", self.checkout.display(), cargo.display()));
     }
 
     /// Starts a kernel over the server, and waits until it says what it hosts.
@@ -243,11 +260,16 @@ impl Reader {
         }
     }
 
-    /// Runs to the end, which must be a good one.
-    fn run(&self, line: &str) {
-        let ran = self.output(line);
+    /// Runs to the end, which must be a good one; gives what it prints. The next line begins where this one led to.
+    fn run(&mut self, line: &str) -> String {
+        let led = self.folder.path().join(".led");
+        let ran = self.output(&format!("{line}\ncode=$?\npwd >{}\nexit $code", led.display()));
+        if let Ok(at) = std::fs::read_to_string(&led) {
+            self.at = PathBuf::from(at.trim_end());
+        }
         let (printed, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         assert!(matches!(ran.status.code(), Some(0 | 2)), "{}: `{line}` failed: {printed}{said}", self.page);
+        printed.into_owned()
     }
 
     fn type_in(&mut self, line: &str) {
@@ -269,7 +291,7 @@ impl Reader {
             }
             // Who reads what it prints is not here.
             ("switchboard", _) if line.contains(" | kubectl ") && !cfg!(feature = "real") => {
-                self.run(line.split(" | ").next().unwrap_or(line));
+                drop(self.run(line.split(" | ").next().unwrap_or(line)));
             }
             ("switchboard", _) if asking => self.ask(line, must),
             ("export", _) => self.export(line),
@@ -279,10 +301,10 @@ impl Reader {
                     self.start("switchboard up --ephemeral --listen 127.0.0.1:0");
                 }
                 if cfg!(feature = "real") {
-                    self.run(line);
+                    drop(self.run(line));
                 }
             }
-            _ => self.run(line),
+            _ => drop(self.run(line)),
         }
     }
 }
@@ -392,11 +414,14 @@ fn commands_stand_in_blocks_that_are_run() {
     }
 }
 
+/// Pages beside the documentation, for those who work on it: their links count as well.
+const BESIDE: [&str; 5] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "BUGS.md", "CHANGELOG.md"];
+
 /// Links between the pages lead somewhere.
 #[test]
 fn links_lead_to_files_that_are_there() {
     let mut lost = Vec::new();
-    for document in documents() {
+    for document in documents().into_iter().chain(BESIDE.map(PathBuf::from)) {
         let text = std::fs::read_to_string(root().join(&document)).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
             let away = link.is_empty() || link.contains("://");
@@ -418,4 +443,14 @@ fn the_index_names_every_page_below_it() {
     let missing: Vec<String> =
         pages.filter(|page| page.contains('/') && !index.contains(&format!("({page})"))).collect();
     assert_eq!(missing, Vec::<String>::new(), "hint: add it to docs/README.md");
+}
+
+/// A picture that no page shows is one that nobody sees.
+#[test]
+fn every_picture_is_shown() {
+    let pages: String = documents().iter().map(|page| std::fs::read_to_string(root().join(page)).unwrap()).collect();
+    let names = std::fs::read_dir(root().join("docs/images")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let unseen: Vec<String> = names.filter(|name| !pages.contains(&format!("images/{name})"))).collect();
+    assert_eq!(unseen, Vec::<String>::new(), "hint: show it in docs/CONSOLE.md, or let tests/console.rs not keep it");
 }

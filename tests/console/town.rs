@@ -113,10 +113,7 @@ impl Town {
             [("blog", "pages", "automated", "guestbook"), ("bank", "ledger", "manual", "no-such-folder")]
         {
             self.put("/api/v1/namespaces", json!({"metadata": {"name": tenant}})).await;
-            let source = json!({"repoURL": team["spec"]["source"]["repoURL"], "path": path, "targetRevision": "main"});
-            let deployment = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
-                "metadata": {"name": name}, "spec": {"type": kind, "source": source}});
-            self.put(&format!("{DEPLOYMENTS}/namespaces/{tenant}/gitopsdeployments"), deployment).await;
+            self.deployment(tenant, name, kind, path).await;
         }
         // Nobody listens there; the login in the URL is nobody's business.
         let away = format!("https://deploy:{CANARY}@127.0.0.1:9/shop/mail.git");
@@ -124,6 +121,15 @@ impl Town {
             "spec": {"project": "default", "source": {"repoURL": away, "path": "deploy", "targetRevision": "main"},
                 "destination": {"name": "in-cluster", "namespace": "shop"}}});
         self.put("/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", application).await;
+    }
+
+    /// What a tenant wants deployed, from the repository of the example.
+    pub async fn deployment(&self, tenant: &str, name: &str, kind: &str, path: &str) {
+        let team = self.get(&format!("{DEPLOYMENTS}/namespaces/team/gitopsdeployments/guestbook")).await;
+        let source = json!({"repoURL": team["spec"]["source"]["repoURL"], "path": path, "targetRevision": "main"});
+        let deployment = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
+            "metadata": {"name": name}, "spec": {"type": kind, "source": source}});
+        self.put(&format!("{DEPLOYMENTS}/namespaces/{tenant}/gitopsdeployments"), deployment).await;
     }
 
     /// An object that is there.

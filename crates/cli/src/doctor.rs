@@ -2,6 +2,7 @@
 
 mod cluster;
 mod database;
+mod hosted;
 mod machine;
 mod report;
 mod rights;
@@ -14,6 +15,7 @@ use crate::failure::{self, Failure};
 use crate::form::{Form, print};
 use crate::kernel::{self, StateDir};
 use crate::reach::Reach;
+use database::Which;
 use report::{Check, Report};
 
 /// Checks configuration, clusters, rights, database and machine.
@@ -56,11 +58,17 @@ impl Doctor {
             }
         };
         machine::check(&self.state, config.as_ref(), &mut report).await;
-        if let Some(config) = &config {
-            let clusters = cluster::check(config, &mut report).await;
-            rights::check(config, &clusters, &mut report).await;
+        match &self.database {
+            Some(url) => database::check(&Which { url: url.clone(), is_migrated: false }, &mut report).await,
+            None if config.as_ref().is_none_or(|config| config.gitops.is_none()) => database::none(&mut report),
+            None => {}
         }
-        database::check(self.database.as_deref(), &mut report).await;
+        if let Some(config) = &config {
+            let mut clusters = cluster::check(config, &mut report).await;
+            let dir = self.state.path().ok();
+            let beside = hosted::check(config, &mut clusters, dir.as_deref(), &mut report).await;
+            rights::check(config, &clusters, beside, &mut report).await;
+        }
         print(&report, self.output)?;
         Ok(report.is_well())
     }

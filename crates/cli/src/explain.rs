@@ -37,6 +37,8 @@ pub struct WhyObject {
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
     #[command(flatten)]
+    watch: Watch,
+    #[command(flatten)]
     state: StateDir,
 }
 
@@ -52,6 +54,10 @@ fn target(text: &str) -> Result<(String, String), String> {
 impl WhyObject {
     /// Prints the report.
     pub async fn run(self) -> Result<(), Failure> {
+        self.watch.show(|| self.look()).await
+    }
+
+    async fn look(&self) -> Result<String, Failure> {
         let journal = self.state.journal()?;
         let state = match self.state.state().await {
             Ok(state) => state,
@@ -66,7 +72,7 @@ impl WhyObject {
         check_kind(&target, &entries, &state)?;
         let live = self.live(&target, &entries, &state).await?;
         let report = explain::why(&target, self.field.as_ref(), &entries, &journal.reach(), &state, live.as_ref());
-        print(&report, self.output)
+        shown(&report, self.output)
     }
 
     /// Who wrote the object, as it says itself; null when there is none.

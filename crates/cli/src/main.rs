@@ -46,7 +46,7 @@ const EXIT_CODES: &str = "Exit codes:
       `operator`: a controller failed, or something undeclared was wanted;
       `doctor`: something is to be fixed; `replay`: cannot be told, as masked values were read
   2   `plan`: something would be written; `replay`: something else is decided now;
-      `integrations diff`: something changes;
+      `integrations diff` and `integrations plan`: something changes;
       `gitops migrate --dry-run`: something would be migrated
   3   `gitops wait`, and --wait elsewhere: not reached within --timeout
   64  the command line or SWITCHBOARD_LOG is not understood

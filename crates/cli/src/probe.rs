@@ -74,7 +74,7 @@ impl Probe {
         };
         let probe = probe.on_progress(move |done, all| {
             if let Some(line) = shown.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-                line.show(|| format!("probing: {done} of {all} runs"));
+                line.count("probing", done, all);
             }
         });
         let report = probe.run();

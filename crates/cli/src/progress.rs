@@ -8,6 +8,9 @@ const TERMINAL_STEP: Duration = Duration::from_millis(100);
 /// How often a line is written elsewhere.
 const PLAIN_STEP: Duration = Duration::from_secs(5);
 
+/// How wide a bar is.
+const WIDTH: usize = 30;
+
 /// A line of progress on stderr.
 pub struct ProgressLine {
     terminal: bool,
@@ -34,10 +37,36 @@ impl ProgressLine {
         let _ = out.flush();
     }
 
+    /// Shows how much is done: as a bar on a terminal, in words elsewhere.
+    pub fn count(&mut self, what: &str, done: usize, all: usize) {
+        let terminal = self.terminal;
+        self.show(|| if terminal { format!("{what} {}", bar(done, all)) } else { format!("{what}: {done} of {all}") });
+    }
+
     /// Takes the line away.
     pub fn end(self) {
         if self.terminal && self.shown {
             let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
         }
+    }
+}
+
+/// `[##########----------] 4 of 8`.
+pub fn bar(done: usize, all: usize) -> String {
+    let full = (done * WIDTH).checked_div(all).unwrap_or(WIDTH).min(WIDTH);
+    format!("[{}{}] {done} of {all}", "#".repeat(full), "-".repeat(WIDTH - full))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_full_as_the_work_is_done() {
+        assert_eq!(bar(0, 3), format!("[{}] 0 of 3", "-".repeat(30)));
+        assert_eq!(bar(1, 3), format!("[{}{}] 1 of 3", "#".repeat(10), "-".repeat(20)));
+        assert_eq!(bar(3, 3), format!("[{}] 3 of 3", "#".repeat(30)));
+        // More than was said before is no reason to break the line.
+        assert_eq!(bar(4, 3), format!("[{}] 4 of 3", "#".repeat(30)));
     }
 }

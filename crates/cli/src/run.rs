@@ -157,7 +157,7 @@ impl Running {
         let fleet = service.as_ref().map(Service::units);
         let rest: Vec<_> = service.iter().filter_map(Service::rest).collect();
         let console = console.zip(reviews).map(|(console, reviews)| {
-            say(format_args!("console at {}", console.url()));
+            say(format_args!("console at {}", console.told()));
             let home = config.topology.configuration.clone();
             let engines = config.topology.cluster(Place::Management).clone();
             let source = Source::new(handle.clone(), home).with_engines(engines);

@@ -25,7 +25,7 @@ const mark = document.querySelector("[data-live-mark]");
 const banner = document.querySelector("[data-stale-banner]");
 let heard = Date.now();
 let version = root.dataset.version || "";
-let pending = false, asked = 0, timer = 0;
+let pending = false, failed = false, over = false, asked = Date.now(), timer = 0;
 
 function clock(ms) { return new Date(ms).toLocaleTimeString(); }
 function stale(yes, why) {
@@ -67,24 +67,41 @@ function swap(old, fresh) {
   fresh.querySelectorAll(".scroll, .canvas, .diff").forEach((one, at) => { if (scroll[at]) [one.scrollLeft, one.scrollTop] = scroll[at]; });
   if (inner) fresh.querySelector(inner)?.focus({ preventScroll: true });
 }
+function ids(of) { return [...of.querySelectorAll("[data-live]")].map((part) => part.id).join(" "); }
+function follow(page) {
+  const [old, fresh] = [document.getElementById("content"), page.getElementById("content")];
+  if (ids(old) === ids(fresh)) {
+    for (const part of old.querySelectorAll("[data-live]")) swap(part, document.importNode(page.getElementById(part.id), true));
+    return true;
+  }
+  // A part came or went: then all of it is new, but for what was just said to the reader. Who types is not disturbed.
+  if (document.activeElement?.matches("#content input, #content select, #content textarea")) return false;
+  const [said, whole] = [old.querySelector(":scope > .said"), document.importNode(fresh, true)];
+  if (said && !whole.querySelector(":scope > .said")) whole.prepend(said);
+  swap(old, whole);
+  return true;
+}
+function ended() { over = true; stale(true, "you are no longer signed in. Sign in again to go on."); }
 async function refresh() {
   timer = 0;
+  if (over) return;
   if (busy()) { timer = setTimeout(refresh, REFRESH_MS); return; }
   pending = true; asked = Date.now();
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (answer.redirected) { ended(); return; } // to where one signs in
     if (!answer.ok) throw new Error(String(answer.status));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of document.querySelectorAll("[data-live]")) {
-      const fresh = page.getElementById(part.id);
-      if (fresh) swap(part, document.importNode(fresh, true));
-    }
+    if (!follow(page)) { timer = setTimeout(refresh, REFRESH_MS); return; }
     root.dataset.refresh = page.documentElement.dataset.refresh || "";
+    failed = false;
     stale(false);
   } catch {
+    failed = true;
     stale(true, "it could not be loaded again.");
+  } finally {
+    pending = false;
   }
-  pending = false;
 }
 function soon() {
   if (timer || pending) return;
@@ -98,17 +115,18 @@ if (mark && banner && document.querySelector("[data-live]")) {
       heard = Date.now();
       const pulse = JSON.parse(event.data);
       if (pulse.stopped) { stale(true, "the kernel has stopped."); return; }
-      if (pulse.version !== version) { version = pulse.version; soon(); } else stale(false);
+      if (pulse.ended) { events.close(); ended(); return; }
+      // What could not be loaded is tried again: to hear something is not to see it.
+      if (pulse.version !== version || failed) { version = pulse.version; soon(); } else if (!pending) stale(false);
     });
-    events.addEventListener("error", () => stale(true, "Switchboard does not answer."));
+    events.addEventListener("error", () => { if (!over) stale(true, "Switchboard does not answer."); });
   };
   listen();
   // A page that is kept to go back to would keep its connection: of six there are, none would be left for the next page.
   addEventListener("pagehide", () => events.close());
   addEventListener("pageshow", (event) => { if (event.persisted) { heard = Date.now(); listen(); soon(); } });
-  const again = () => { const every = Number(root.dataset.refresh || 0); if (every > 0) setTimeout(() => { soon(); again(); }, every * 1000); };
-  again();
-  setInterval(() => { if (Date.now() - heard > QUIET_MS) stale(true, "nothing was heard from Switchboard."); }, 1000);
+  setInterval(() => { const every = Number(root.dataset.refresh || 0); if (every > 0 && !failed && Date.now() - asked >= every * 1000) soon(); }, 1000);
+  setInterval(() => { if (!over && Date.now() - heard > QUIET_MS) stale(true, "nothing was heard from Switchboard."); }, 1000);
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
@@ -139,10 +157,3 @@ document.addEventListener("keydown", (event) => {
 // --- choices ---------------------------------------------------------------------------------------------------------
 document.querySelectorAll("select[data-choice]").forEach(choose); // a browser may remember another choice
 document.addEventListener("change", (event) => { if (event.target.matches("select[data-choice]")) choose(event.target); });
-
-// --- text to copy ----------------------------------------------------------------------------------------------------
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (!button) return;
-  try { await navigator.clipboard.writeText(button.dataset.copy); button.textContent = "Copied"; } catch { button.textContent = "Not allowed"; }
-});

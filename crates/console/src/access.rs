@@ -61,7 +61,7 @@ impl Gate {
     /// Signs somebody in; gives what the cookie holds.
     pub async fn sign_in(&self, token: &str) -> Result<String, Problem> {
         let token = token.trim();
-        let caller = self.auth.caller(token).await.map_err(|problem| Problem::Denied(problem.to_string()))?;
+        let caller = self.auth.caller(token).await.map_err(|problem| Problem::of_review(&problem))?;
         let (id, seal) = (chance()?, chance()?);
         let mut sessions = self.sessions();
         let now = Instant::now();
@@ -109,12 +109,12 @@ impl Gate {
             None => bearer(headers).ok().map(str::to_string),
         };
         let token = token.ok_or(Problem::Unknown)?;
-        self.auth.caller(&token).await.map_err(|problem| Problem::Denied(problem.to_string()))
+        self.auth.caller(&token).await.map_err(|problem| Problem::of_review(&problem))
     }
 
     /// Refuses what somebody may not.
     pub async fn authorize(&self, caller: &Caller, access: &Access) -> Result<(), Problem> {
-        self.auth.authorize(caller, access).await.map_err(|problem| Problem::Denied(problem.to_string()))
+        self.auth.authorize(caller, access).await.map_err(|problem| Problem::of_review(&problem))
     }
 
     /// Refuses a form that did not come from our own page. A token in the request itself cannot be sent by another site.

@@ -160,7 +160,9 @@ async fn by_form(
     };
     match done {
         Ok(said) => app.gate.say(&headers, true, said),
-        Err(Problem::Unknown) => return Redirect::to(&entrance::href(&act.page())).into_response(),
+        Err(Problem::Unknown | Problem::Stranger(_)) => {
+            return Redirect::to(&entrance::href(&act.page())).into_response();
+        }
         Err(problem @ Problem::Foreign(_)) => return answer::trouble(&problem),
         Err(problem) => app.gate.say(&headers, false, format!("{problem}; {}", problem.hint())),
     }
@@ -185,7 +187,14 @@ async fn by_token(
 
 /// Does it, if whoever asks may. Whatever comes of it is logged with who asked.
 async fn perform(app: &App, headers: &HeaderMap, act: &Act) -> Result<String, Problem> {
-    let caller = app.gate.caller(headers).await?;
+    let caller = match app.gate.caller(headers).await {
+        Ok(caller) => caller,
+        Err(problem) => {
+            let command = act.command();
+            tracing::info!(target: "switchboard_console::audit", command, "somebody asked for `{command}`: refused: {problem}");
+            return Err(problem);
+        }
+    };
     let done = match app.gate.authorize(&caller, &act.access()).await {
         Ok(()) => carry_out(app, &caller, act).await,
         Err(problem) => Err(problem),

@@ -102,7 +102,7 @@ async fn plugs(State(app): Shared, Query(asked): Query<Asked>) -> Response {
 }
 
 async fn shards(State(app): Shared, Query(asked): Query<Asked>) -> Response {
-    json(load::shards::load(&app.source, asked.page(), &asked.filter(), asked.only_different()))
+    json(load::shards::load(&app.source, asked.page(), &asked.filter(), asked.only_different()).await)
 }
 
 async fn fleet(State(app): Shared, Query(asked): Query<Asked>) -> Response {

@@ -106,8 +106,15 @@ fn first(path: &str) -> Option<&str> {
 
 /// Where other machines reach us, readers say who they are.
 async fn reader(door: &Door, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
-    let app = &door.app;
-    if !app.hosts.is_open() || OPEN.iter().any(|open| path.starts_with(open)) || door.is_of_others(path) {
+    if OPEN.iter().any(|open| path.starts_with(open)) || door.is_of_others(path) {
+        return Ok(());
+    }
+    reads(&door.app, headers).await
+}
+
+/// Whether somebody may read the console's pages; on the machine itself everybody may.
+pub async fn reads(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
+    if !app.hosts.is_open() {
         return Ok(());
     }
     let caller = app.gate.caller(headers).await?;
@@ -125,8 +132,8 @@ pub async fn admit(State(door): State<Door>, request: Request, next: Next) -> Re
         Err(Problem::Foreign("this is not a name of the console".to_string()))
     };
     let mut response = match checked {
-        Ok(()) => next.run(request).await,
-        Err(Problem::Unknown) if !path.starts_with("/api/") => {
+        Ok(()) => crate::server::answer::shaped(next.run(request).await, &path).await,
+        Err(Problem::Unknown | Problem::Stranger(_)) if !path.starts_with("/api/") => {
             Redirect::to(&crate::entrance::href(&path)).into_response()
         }
         Err(problem) => crate::server::refuse(&problem, &path),

@@ -123,21 +123,57 @@ fn yaml_line(line: &str) -> Markup {
     }
 }
 
-/// `why` in words: the first line leads, labels stand back.
+/// How many lines of one label are shown before the rest is folded.
+const MAX_LINES: usize = 5;
+/// How wide labels are.
+const LABEL: usize = 11;
+
+/// `why` in words: the first line leads, labels stand back, and what is long is folded.
 pub fn why(text: &str) -> Markup {
+    let lines: Vec<&str> = text.lines().collect();
+    let goes_on = |line: &&&str| line.len() > LABEL && line[..line.floor_char_boundary(LABEL)].trim().is_empty();
+    let mut parts: Vec<&[&str]> = Vec::new();
+    let mut rest = &lines[..];
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at(1 + rest[1..].iter().take_while(goes_on).count());
+        parts.push(part);
+        rest = after;
+    }
     html! {
         div.why.mono {
-            @for (at, line) in text.lines().enumerate() {
-                @if at == 0 {
-                    span.lead { (line) } "\n"
-                } @else if let Some((label, rest)) = line.split_at_checked(11).filter(|(label, _)| label.starts_with("  ")) {
-                    span.label { (label) } (rest) "\n"
-                } @else {
-                    (line) "\n"
+            @for (at, part) in parts.iter().enumerate() {
+                @for line in part.iter().take(MAX_LINES) { (why_line(line, at == 0)) "\n" }
+                @if part.len() > MAX_LINES {
+                    details id=(format!("why-{at}")) {
+                        summary { "and " (part.len() - MAX_LINES) " more" }
+                        @for line in &part[MAX_LINES..] { (why_line(line, false)) "\n" }
+                    }
                 }
             }
         }
     }
+}
+
+fn why_line(line: &str, leads: bool) -> Markup {
+    html! {
+        @if leads {
+            span.lead { (line) }
+        } @else if let Some((label, rest)) = line.split_at_checked(LABEL).filter(|(label, _)| label.starts_with("  ")) {
+            span.row { span.label { (label.trim()) } " " span { (rest) } }
+        } @else {
+            span { (line) }
+        }
+    }
+}
+
+/// What a person is told, with its commands as such.
+pub fn coded(text: &str) -> Markup {
+    html! { @for (at, part) in text.split('`').enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
+}
+
+/// What is said of a failure, without who passed it on to whom: the cause comes last.
+pub fn cause(message: &str) -> &str {
+    message.rsplit_once("desc = ").map_or(message, |(_, last)| last)
 }
 
 /// A panel with a title.
@@ -158,10 +194,35 @@ pub fn pager(base: &str, page: usize, size: usize, total: usize) -> Markup {
     html! {
         @if pages > 1 {
             nav.pager aria-label="Pages" {
-                @if page > 1 { a href=(format!("{base}{join}page={}", page - 1)) rel="prev" { "← Newer" } }
+                @if page > 1 { a href=(format!("{base}{join}page={}", page - 1)) rel="prev" { "← Previous" } }
                 span { "Page " (page) " of " (pages) " · " (total) " in all" }
-                @if page < pages { a href=(format!("{base}{join}page={}", page + 1)) rel="next" { "Older →" } }
+                @if page < pages { a href=(format!("{base}{join}page={}", page + 1)) rel="next" { "Next →" } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_folded_and_labels_stand_apart() {
+        let from = (0..9).map(|at| format!("           configmaps/default/c{at} at revision {at}")).collect::<Vec<_>>();
+        let text = format!("it was written\n  because  it changed\n  from     a\n{}\n  owned by me", from.join("\n"));
+        let shown = why(&text).into_string();
+        assert!(shown.contains("<span class=\"lead\">it was written</span>"), "{shown}");
+        let (open, folded) = shown.split_once("<details").expect("what is left is folded");
+        assert!(open.contains("/c3 ") && !open.contains("/c4 ") && folded.contains("and 5 more"), "{shown}");
+        assert!(folded.contains("/c8 ") && folded.contains("<span class=\"label\">owned by</span>"), "{shown}");
+    }
+
+    #[test]
+    fn the_cause_is_told_without_who_passed_it_on() {
+        let said =
+            "Failed to load target state: rpc error: code = Unknown desc = no-such-folder: app path does not exist";
+        assert_eq!(cause(said), "no-such-folder: app path does not exist");
+        assert_eq!(cause("back-off restarting failed container"), "back-off restarting failed container");
+        assert_eq!(coded("run `a b` now").into_string(), "run <code>a b</code> now");
     }
 }

@@ -24,6 +24,9 @@ use crate::source::Source;
 /// How many pages may be listening for news at a time; those beyond are told to come back.
 const MAX_LISTENERS: usize = 256;
 
+/// What is said where other machines reach the console.
+const CLEAR: &str = "warning: the console speaks plain HTTP, tokens included, and other machines reach it\nhint: put something in front of it that ends TLS, or leave out `console.address`";
+
 /// Where the console is.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -87,6 +90,19 @@ impl Console {
             address.set_ip(CONSOLE_ADDRESS.ip());
         }
         format!("http://{address}/")
+    }
+
+    /// The same for people, who may want to know from where else it is reached.
+    pub fn told(&self) -> String {
+        let url = self.url();
+        match self.address.ip() {
+            ip if ip.is_unspecified() => {
+                let port = self.address.port();
+                format!("{url}, and port {port} of every address of this machine\n{CLEAR}")
+            }
+            ip if !ip.is_loopback() => format!("{url}\n{CLEAR}"),
+            _ => url,
+        }
     }
 
     /// Answers until what it returns is dropped. `reviews` is asked about tokens and rights; `beside` are further parts of the API.

@@ -175,6 +175,15 @@ impl Source {
         }
     }
 
+    /// What a cluster answers at a path.
+    pub(crate) async fn read(&self, cluster: &str, path: &str) -> Result<Value, Problem> {
+        match ask(&self.client(cluster).await?, path, "application/json").await {
+            Ok(answer) => Ok(answer),
+            Err(Asked::Absent) => Err(Problem::Missing(format!("the cluster {cluster} has nothing at {path}"))),
+            Err(Asked::Failed(why)) => Err(Problem::Cluster(why)),
+        }
+    }
+
     /// One page of a kind as the table that kubectl would print.
     pub(crate) async fn table(
         &self,

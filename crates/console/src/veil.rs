@@ -3,7 +3,7 @@
 //! The nets are the kernel's own, [`switchboard_kernel::redact`], over the values of all Secrets that the console may read.
 
 use serde_json::Value;
-use switchboard_kernel::redact::{HIDDEN, LAST_APPLIED, Secrets, conceal, conceal_text};
+use switchboard_kernel::redact::{HIDDEN, LAST_APPLIED, Secrets, conceal, conceal_text, tells};
 
 /// The fields of plugs and sockets whose values may be secret by an interface that is not looked at here.
 const CONFIGS: [&str; 4] = ["config", "data", "coupledResult", "resultTemplate"];
@@ -40,6 +40,18 @@ impl Veil {
         }
         shown
     }
+
+    /// A text that stands behind this name.
+    pub fn named(&self, name: &str, text: &str) -> String {
+        if tells(name) { HIDDEN.to_string() } else { self.text(text) }
+    }
+
+    /// What of an object is hidden, as texts: found again where an API server printed them elsewhere.
+    pub fn hides(&self, object: &Value) -> Vec<String> {
+        let mut hidden = Vec::new();
+        apart(object, &self.value(object), &mut hidden);
+        hidden
+    }
 }
 
 /// What was applied last stands in the object itself: nobody needs to see it twice.
@@ -51,6 +63,24 @@ fn hide_applied(value: &mut Value) {
             value => hide_applied(value),
         }),
         _ => {}
+    }
+}
+
+/// The scalars that the second, which is the first with some hidden, does not have.
+fn apart(whole: &Value, shown: &Value, out: &mut Vec<String>) {
+    match (whole, shown) {
+        (Value::Object(whole), Value::Object(shown)) => {
+            whole.iter().for_each(|(key, value)| apart(value, shown.get(key).unwrap_or(&Value::Null), out));
+        }
+        (Value::Array(whole), Value::Array(shown)) if whole.len() == shown.len() => {
+            whole.iter().zip(shown).for_each(|(value, shown)| apart(value, shown, out));
+        }
+        (whole, shown) if whole == shown => {}
+        (Value::Object(fields), _) => fields.values().for_each(|value| apart(value, &Value::Null, out)),
+        (Value::Array(items), _) => items.iter().for_each(|item| apart(item, &Value::Null, out)),
+        (Value::String(text), _) => out.push(text.clone()),
+        (Value::Null | Value::Bool(_), _) => {}
+        (number, _) => out.push(number.to_string()),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod scrub;
 mod telling;
+mod text;
 
 use serde_json::{Map, Value};
 
@@ -14,7 +15,8 @@ use crate::plan::{Act, Mutation, PatchForm};
 pub(crate) use telling::conceal_in;
 
 pub use scrub::{MAX_VALUE_BYTES, MAX_VALUES, MIN_VALUE_BYTES, Secrets};
-pub use telling::{conceal, conceal_mutation, conceal_text, conceal_words, tells};
+pub use telling::{conceal, conceal_mutation, tells};
+pub use text::{conceal_text, conceal_words};
 
 /// What stands in place of a secret value.
 pub const HIDDEN: &str = "<hidden>";

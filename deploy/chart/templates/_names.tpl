@@ -34,8 +34,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{- /* switchboard.yaml: what the values say, and where probes and Prometheus ask. */ -}}
+{{- /* switchboard.yaml: what the values say, where probes and Prometheus ask, and where the console is. */ -}}
 {{- define "switchboard.config" -}}
-{{- $listen := dict "listen" (printf "0.0.0.0:%d" (int .Values.port)) -}}
-{{- toYaml (merge $listen (deepCopy .Values.config)) -}}
+{{- $own := dict "listen" (printf "0.0.0.0:%d" (int .Values.port)) "console" "off" -}}
+{{- if .Values.console.enabled -}}
+{{- $name := include "switchboard.name" . -}}
+{{- $within := printf "%s.%s" $name .Release.Namespace -}}
+{{- $names := list $name $within (printf "%s.svc" $within) (printf "%s.svc.cluster.local" $within) -}}
+{{- $address := printf "0.0.0.0:%d" (int .Values.console.port) -}}
+{{- $own = set $own "console" (dict "address" $address "hosts" (concat $names .Values.console.hosts)) -}}
+{{- end -}}
+{{- toYaml (merge $own (deepCopy .Values.config)) -}}
 {{- end -}}

@@ -1,5 +1,7 @@
 //! The GitOps Service's database, when one is named.
 
+use std::time::Duration;
+
 use switchboard_ledger::migration::Found;
 use switchboard_ledger::{Address, Ledger, Sealing};
 
@@ -8,16 +10,30 @@ use crate::failure::tell;
 
 /// The word for it.
 const DATABASE: &str = "database";
+/// How long it may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// What makes its tables.
 const MIGRATE: &str = "`switchboard gitops migrate` makes what is missing";
 
+/// What is done where a backend starts with it.
+const BY_ITSELF: &str = "the backend makes what is missing when it starts";
+
+/// A database that is meant.
+pub struct Which {
+    /// Its address.
+    pub url: String,
+    /// Whether who uses it makes its tables.
+    pub is_migrated: bool,
+}
+
+/// Says that none is needed.
+pub fn none(report: &mut Report) {
+    report.add(Check::ok(DATABASE, "none is named; the GitOps Service alone needs one"));
+}
+
 /// Connects and looks at the tables; changes nothing.
-pub async fn check(url: Option<&str>, report: &mut Report) {
-    let Some(url) = url else {
-        report.add(Check::ok(DATABASE, "none is named; the GitOps Service alone needs one"));
-        return;
-    };
-    let address = match Address::parse(url) {
+pub async fn check(which: &Which, report: &mut Report) {
+    let address = match Address::parse(&which.url) {
         Ok(address) => address,
         Err(error) => return report.add(Check::failed(DATABASE, &tell(&error))),
     };
@@ -27,11 +43,20 @@ pub async fn check(url: Option<&str>, report: &mut Report) {
     }
     // Looking must not make a file.
     if address.is_absent() {
-        return report.add(Check::warning(DATABASE, format!("{address} is not there yet"), MIGRATE));
+        let found = format!("{address} is not there yet");
+        return report.add(match which.is_migrated {
+            true => Check::ok(DATABASE, format!("{found}; {BY_ITSELF}")),
+            false => Check::warning(DATABASE, found, MIGRATE),
+        });
     }
-    let ledger = match Ledger::open(&address, Sealing::plain()).await {
-        Ok(ledger) => ledger,
-        Err(error) => return report.add(Check::failed(DATABASE, &tell(&error))),
+    let opened = tokio::time::timeout(PATIENCE, Ledger::open(&address, Sealing::plain())).await;
+    let ledger = match opened {
+        Ok(Ok(ledger)) => ledger,
+        Ok(Err(error)) => return report.add(Check::failed(DATABASE, &tell(&error))),
+        Err(_) => {
+            let found = format!("{address}: no answer within {} s", PATIENCE.as_secs());
+            return report.add(Check::wrong(DATABASE, found, "does this machine reach it? check address and firewall"));
+        }
     };
     match ledger.plan_migration().await {
         Err(error) => report.add(Check::failed(DATABASE, &tell(&error))),
@@ -43,7 +68,10 @@ pub async fn check(url: Option<&str>, report: &mut Report) {
                 Found::Ours { version } => format!("is at version {version}"),
             };
             let found = format!("{address} {found}: {} steps behind", plan.steps.len());
-            report.add(Check::wrong(DATABASE, found, MIGRATE));
+            report.add(match which.is_migrated {
+                true => Check::warning(DATABASE, found, BY_ITSELF),
+                false => Check::wrong(DATABASE, found, MIGRATE),
+            });
         }
     }
     ledger.close().await;

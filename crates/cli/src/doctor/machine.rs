@@ -49,7 +49,7 @@ fn state_directory(path: &Path, config: Option<&Config>, running: bool, report: 
         ));
         return;
     }
-    let made = if there == path { "" } else { ", which will be made" };
+    let made = if path.is_dir() { "" } else { ", which will be made" };
     report.add(Check::ok(name, format!("{}{made}", path.display())));
     room(&there, config, report);
     let journal = path.join("journal");

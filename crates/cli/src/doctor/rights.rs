@@ -34,8 +34,8 @@ struct Question {
     verb: &'static str,
 }
 
-/// Asks for every operator of a configuration.
-pub async fn check(config: &Config, clusters: &Clusters, report: &mut Report) {
+/// Asks for every operator of a configuration, and for those that are hosted beside them.
+pub async fn check(config: &Config, clusters: &Clusters, beside: Vec<Arc<dyn Operator>>, report: &mut Report) {
     let mut operators = run::hosted(config);
     // What a program reads and writes, only itself can say.
     if config.clusters.keys().all(|name| clusters.clients.contains_key(name)) {
@@ -49,7 +49,7 @@ pub async fn check(config: &Config, clusters: &Clusters, report: &mut Report) {
         }
     }
     let mut answered: BTreeMap<Question, Result<bool, String>> = BTreeMap::new();
-    for (operator, _) in operators {
+    for operator in operators.into_iter().map(|(operator, _)| operator).chain(beside) {
         let check = format!("operator {}", operator.name());
         report.add(one(&check, &operator, config, clusters, &mut answered).await);
     }

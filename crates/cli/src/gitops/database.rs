@@ -95,6 +95,11 @@ impl Database {
         Ok((Ledger::open(&address, self.sealing()?).await?, told))
     }
 
+    /// Whether what was said of keys can be used.
+    pub fn check_sealing(&self) -> Result<(), Failure> {
+        self.sealing().map(drop)
+    }
+
     fn sealing(&self) -> Result<Sealing, Failure> {
         let keys = match &self.credentials_key_file {
             Some(path) => Some(fs::read_to_string(path).map_err(|source| Unread { path: path.clone(), source })?),

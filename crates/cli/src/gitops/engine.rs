@@ -70,6 +70,14 @@ impl Embedded {
         (Arc::new(Reaching(engine)), self.limits.clone())
     }
 
+    /// The same for whoever asks only what it declares: nothing is installed, nothing is fetched.
+    pub fn declaring(config: &Config, folder: &Path) -> Option<Arc<dyn Operator>> {
+        config.operators.get(&OperatorName::new(NAME)).filter(|wanted| wanted.enabled)?;
+        let here = config.topology.cluster(Place::Management).clone();
+        let sources = Arc::new(Sources::new(Settings::in_folder(folder), POLL));
+        Some(Arc::new(Reaching(Engine::here(here, sources, Arc::default()))))
+    }
+
     /// Follows the Secrets that name clusters, until the kernel stops.
     pub fn follow(self, handle: Handle) -> JoinHandle<()> {
         tokio::spawn(async move {
@@ -145,6 +153,11 @@ pub fn limits(said: &Limits) -> Limits {
 pub async fn install(client: &kube::Client) -> Result<(), Failure> {
     for definition in crds() {
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        // Where they are there, nobody needs the right to make them.
+        let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+        if client.request::<Value>(Request::get(format!("{path}/{name}")).body(Vec::new())?).await.is_ok() {
+            continue;
+        }
         let request = Request::post(path).header("Content-Type", "application/json");
         match client.request::<Value>(request.body(definition.to_string().into_bytes())?).await {
             Err(kube::Error::Api(status)) if status.code == 409 => {}

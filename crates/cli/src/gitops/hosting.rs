@@ -15,7 +15,7 @@ use switchboard_kernel::listener::More;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::Place;
 use switchboard_ledger::migration::MigrationError;
-use switchboard_ledger::{Ledger, Moment, Secret};
+use switchboard_ledger::{Address, Ledger, Moment, Sealing, Secret};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{Area, Guard, gitops as rest};
 use switchboard_service::fleet::{Engine, Fleet};
@@ -226,6 +226,41 @@ async fn open(section: &GitopsConfig, dir: &Path) -> Result<Ledger, Failure> {
         }
     }
     Ok(database.open(false).await?.0)
+}
+
+/// What a service would use, without making any of it.
+pub struct Means {
+    /// Its database.
+    pub database: String,
+    /// Whether its keys can be used; none are needed where one is made.
+    pub keys: Result<(), Failure>,
+    /// Whether the secret of webhook events can be.
+    pub hook_secret: Result<(), Failure>,
+}
+
+impl Means {
+    /// By what a configuration says.
+    pub fn of(section: &GitopsConfig, dir: &Path) -> Self {
+        let said = section.database.clone().or_else(database::ambient);
+        let keys = Database::of(said.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+        let made = said.is_none() && !keys.is_sealing_said();
+        let secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose();
+        Self {
+            database: said.unwrap_or_else(|| format!("sqlite:{}", dir.join(FILE).display())),
+            keys: if made { Ok(()) } else { keys.check_sealing() },
+            hook_secret: secret.map(drop).map_err(Into::into),
+        }
+    }
+}
+
+/// The operators of a service over a database that is in memory and empty: for whoever asks what they declare.
+pub async fn declaring(section: &GitopsConfig) -> Result<Vec<Arc<dyn Operator>>, Failure> {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:")?, Sealing::plain()).await?;
+    let store = Store::new(ledger, tokio::runtime::Handle::current());
+    let settings = backend::Settings { isolated: section.isolation, ..backend::Settings::default() };
+    let backend = section.backend.then(|| Backend::new(store.clone(), settings).operators());
+    let agent = section.agent.then(|| Agent::new(store, section.isolation).operators());
+    Ok(backend.into_iter().chain(agent).flatten().collect())
 }
 
 /// A key that only its owner reads: the one that is there, or a new one.

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::progress::bar;
 use crate::talk::say;
-
-/// How wide the bar is.
-const BAR: usize = 30;
 
 /// How all cases went.
 #[derive(Clone, Debug, Serialize)]
@@ -130,12 +128,6 @@ impl Progress {
     }
 }
 
-/// `[##########----------] 4 of 8`.
-fn bar(done: usize, all: usize) -> String {
-    let filled = (done * BAR).checked_div(all).unwrap_or(BAR).min(BAR);
-    format!("[{}{}] {done} of {all}", "#".repeat(filled), "-".repeat(BAR - filled))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,12 +151,5 @@ mod tests {
             "a", "b", "c"
         );
         assert_eq!((report.to_string(), report.passed()), (expected, false));
-    }
-
-    #[test]
-    fn a_bar_fills() {
-        assert_eq!(bar(0, 3), format!("[{}] 0 of 3", "-".repeat(30)));
-        assert_eq!(bar(1, 3), format!("[{}{}] 1 of 3", "#".repeat(10), "-".repeat(20)));
-        assert_eq!(bar(3, 3), format!("[{}] 3 of 3", "#".repeat(30)));
     }
 }

@@ -1,8 +1,8 @@
 //! Secrets planted in objects, variables, addresses, kubeconfigs and charts are in nothing that is said or kept.
 
+mod crawl;
+
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -26,12 +26,17 @@ const IN_ADDRESS: &str = "canary-four-2d9f1";
 const IN_KUBECONFIG: &str = "canary-five-c04e8";
 /// In the values of a chart that cannot be rendered.
 const IN_VALUES: &str = "canary-six-9b7d3";
+/// In objects that nobody said to be secret.
+const IN_OBJECT: &str = "canary-seven-44ac1";
+/// The same where a number is wanted.
+const IN_NUMBER: u64 = 918_273_645;
 
 /// Whoever looks must not find it, in clear or as Secrets have it on the wire.
 #[track_caller]
 fn hidden(place: &str, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
-    for canary in [IN_SECRET, ROTATED, IN_VARIABLE, IN_ADDRESS, IN_KUBECONFIG, IN_VALUES] {
+    let number = IN_NUMBER.to_string();
+    for canary in [IN_SECRET, ROTATED, IN_VARIABLE, IN_ADDRESS, IN_KUBECONFIG, IN_VALUES, IN_OBJECT, &number] {
         let encoded = base64::engine::general_purpose::STANDARD.encode(canary);
         for form in [canary, &encoded] {
             if let Some(at) = text.find(form) {
@@ -127,14 +132,77 @@ async fn coupled() -> Board {
     board
 }
 
-fn metrics(board: &Board) -> Vec<u8> {
+/// Where the process says that something is.
+fn address(board: &Board, what: &str) -> String {
     let said = board.said();
-    let address = said.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap();
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut page = Vec::new();
-    stream.read_to_end(&mut page).unwrap();
-    page
+    let found = said.split(&format!("{what} at http://")).nth(1).unwrap_or_else(|| panic!("no {what}: {said}"));
+    found.split('/').next().unwrap().to_string()
+}
+
+/// Objects with secrets where people put them: fields, arguments, addresses, members of sets, keys of lists, events.
+async fn plant(board: &Board) {
+    let text = || json!({"type": "string"});
+    let texts = json!({"type": "array", "items": text(), "x-kubernetes-list-type": "set"});
+    let keyed = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["token"],
+        "items": {"type": "object", "required": ["token"], "properties": {"token": text(), "use": text()}}});
+    let fields = json!({"password": text(), "pin": {"type": "object", "properties": {"secret": {"type": "integer"}}},
+        "passwords": texts, "logins": keyed, "args": {"type": "array", "items": text()}});
+    let schema = json!({"openAPIV3Schema": {"type": "object",
+        "properties": {"spec": {"type": "object", "properties": fields}}}});
+    let columns = json!([{"name": "Login", "type": "string", "jsonPath": ".spec.password"},
+        {"name": "Pin", "type": "integer", "jsonPath": ".spec.pin.secret"}]);
+    let names = json!({"plural": "boxes", "singular": "box", "kind": "Box", "listKind": "BoxList"});
+    let crd = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boxes.canary.example.com"},
+        "spec": {"group": "canary.example.com", "scope": "Namespaced", "names": names, "versions": [
+            {"name": "v1", "served": true, "storage": true, "schema": schema, "additionalPrinterColumns": columns}]}});
+    apply(board, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+    let spec = json!({"password": IN_OBJECT, "pin": {"secret": IN_NUMBER}, "passwords": [IN_OBJECT],
+        "logins": [{"token": IN_OBJECT, "use": "reads"}], "args": ["--password", IN_OBJECT]});
+    let of = "/apis/canary.example.com/v1/namespaces/default/boxes";
+    apply(
+        board,
+        of,
+        json!({"apiVersion": "canary.example.com/v1", "kind": "Box", "metadata": {"name": "box"}, "spec": spec}),
+    )
+    .await;
+    let container = json!({"name": "web", "image": "web:1", "args": ["--db-pass", IN_OBJECT, "--url", format!("postgres://u:p@{IN_OBJECT}@h/db")],
+        "env": [{"name": "API_TOKEN", "value": IN_OBJECT}, {"name": "DB_PWD", "value": IN_OBJECT}]});
+    let labels = json!({"app": "web"});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
+    let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": labels}, "template": template}});
+    apply(board, "/apis/apps/v1/namespaces/default/deployments", web).await;
+    let told = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1"}, "reason": "Failed", "type": "Warning",
+        "message": format!("mysql --password {IN_OBJECT} failed, credentials: {IN_OBJECT}"),
+        "involvedObject": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "default"}});
+    apply(board, "/api/v1/namespaces/default/events", told).await;
+}
+
+#[tokio::test]
+async fn no_page_and_no_answer_of_the_console_holds_a_secret() {
+    let board = coupled().await;
+    plant(&board).await;
+    board.row("teller", |row| row["word"] == "Failing").await;
+    let at = address(&board, "console");
+    let seen = tokio::task::spawn_blocking(move || crawl::crawl(&at, |path, page| hidden(path, page.as_bytes())))
+        .await
+        .unwrap();
+    for page in [
+        "/objects/default/boxes.canary.example.com/default/box",
+        "/objects?cluster=default&kind=boxes.canary.example.com",
+        "/objects/default/deployments.apps/default/web",
+        "/objects/default/secrets/default/made",
+        "/objects/default/events/default/web.1",
+        "/operators/teller",
+        "/operators/plugs",
+        "/map",
+        "/shards",
+        "/fleet",
+    ] {
+        assert!(seen.contains(page), "no link leads to {page}: {seen:#?}");
+    }
+    hidden("the log", board.said().as_bytes());
 }
 
 #[tokio::test]
@@ -178,7 +246,7 @@ async fn what_a_kernel_says_and_keeps_holds_no_secret() {
     let output = switchboard(&["plan", "--config"]).arg(config).output().unwrap();
     hidden("plan", &output.stdout);
     hidden("plan", &output.stderr);
-    hidden("the metrics", &metrics(&board));
+    hidden("the metrics", crawl::get(&address(&board, "metrics"), "/metrics").1.as_bytes());
     hidden("the log", board.said().as_bytes());
     let state = board.file("state");
     let kept: Vec<_> = files(&state).into_iter().filter(|file| !file.starts_with(state.join("guests"))).collect();

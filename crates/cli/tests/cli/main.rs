@@ -5,6 +5,7 @@ mod board;
 mod canaries;
 mod cases;
 mod control;
+mod doctor;
 mod engine;
 mod faults;
 mod fleet;

@@ -15,7 +15,7 @@ fn within(folder: &Path, arguments: &[&str]) -> Output {
     switchboard(arguments).current_dir(folder).output().unwrap()
 }
 
-fn printed(output: &Output) -> String {
+pub fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn init_writes_a_configuration_once() {
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }
 
-fn doctor(board: &Board, operators: &str, more: &[&str]) -> (Option<i32>, String) {
+pub fn doctor(board: &Board, operators: &str, more: &[&str]) -> (Option<i32>, String) {
     let config = board.outside(operators);
     let mut command = switchboard(&["doctor", "--config"]);
     command.arg(config).arg("--state-dir").arg(board.file("elsewhere")).args(more);
@@ -44,7 +44,7 @@ fn doctor(board: &Board, operators: &str, more: &[&str]) -> (Option<i32>, String
     (output.status.code(), printed(&output))
 }
 
-fn line<'a>(report: &'a str, check: &str) -> &'a str {
+pub fn line<'a>(report: &'a str, check: &str) -> &'a str {
     let found = report.lines().find(|line| line.get(9..).is_some_and(|rest| rest.starts_with(check)));
     found.unwrap_or_else(|| panic!("nothing of {check} in\n{report}"))
 }
@@ -151,7 +151,11 @@ async fn what_is_watched_is_printed_again_when_it_has_changed() {
     board.guest("ada").await;
     assert!(top.next("ConfigMap greeting to appear").contains("Waiting"));
     why_not.next("word: Waiting");
-    assert_eq!((top.stop(), why_not.stop()), (Some(0), Some(0)));
+    let mut why = Watching::start(&board, &["why", "configmap/ada-greeting"]);
+    why.next("configmap");
+    board.words().await;
+    why.next("was last written by greeter default/ada");
+    assert_eq!((top.stop(), why_not.stop(), why.stop()), (Some(0), Some(0), Some(0)));
 }
 
 #[test]

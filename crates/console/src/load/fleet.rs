@@ -1,6 +1,6 @@
 //! Argo CD instances, what they deploy and where to, from the objects of the cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -166,6 +166,9 @@ pub async fn load(source: &Source, page: usize, filter: &str) -> Result<FleetPag
     Ok(view)
 }
 
+/// How Applications are called that the GitOps Service makes, before the uid of their deployment.
+const MADE: &str = "gitopsdepl-";
+
 /// A page of applications and deployments.
 pub fn of(
     places: &Places,
@@ -178,13 +181,18 @@ pub fn of(
     let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
     let mut all: Vec<(Word, &'static str, &Value)> = Vec::with_capacity(applications.len() + deployments.len());
+    // What Argo CD makes of a deployment is that deployment: it is counted once, by the name its tenant gave it.
+    let made: BTreeSet<String> =
+        deployments.iter().map(|one| format!("{MADE}{}", text(one, "/metadata/uid"))).collect();
     for one in applications {
         let state = standing(one);
         let name = text(one, "/metadata/namespace").to_string();
         let instance = instances.entry(name.clone()).or_insert_with(|| Instance { name, ..Instance::default() });
         instance.applications += 1;
         instance.well += usize::from(state == Word::Ready);
-        all.push((state, "Application", one));
+        if !made.contains(text(one, "/metadata/name")) {
+            all.push((state, "Application", one));
+        }
     }
     all.extend(deployments.iter().map(|one| (standing(one), "GitOpsDeployment", one)));
     all.iter().for_each(|(state, _, _)| *states.entry(state.to_string()).or_default() += 1);

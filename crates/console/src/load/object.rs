@@ -135,7 +135,7 @@ pub async fn load(source: &Source, key: ObjectKey) -> Result<ObjectPage, Problem
         version: pulse::version(&state),
         there: live.is_some(),
         yaml: live.as_ref().map(|live| shown(live, &veil)).unwrap_or_default(),
-        owners: live.as_ref().map(owners).unwrap_or_default(),
+        owners: live.as_ref().map(|live| owners(live, &veil)).unwrap_or_default(),
         history,
         relations: related,
         why: veil.text(&report(source, &key, told(&live, unread.is_none()).as_ref()).await?.to_string()),
@@ -202,17 +202,17 @@ fn shown(live: &Value, veil: &Veil) -> String {
     text
 }
 
-/// Who owns which fields, as the object says, newest first.
-pub fn owners(live: &Value) -> Vec<Owner> {
+/// Who owns which fields, as the object says, newest first. Items of sets and keys of lists are values, and masked as such.
+pub fn owners(live: &Value, veil: &Veil) -> Vec<Owner> {
     let entries = live.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let owner = |entry: &Value| {
         let mut fields = Vec::new();
-        paths(&entry["fieldsV1"], String::new(), &mut fields);
+        paths(&entry["fieldsV1"], String::new(), "", veil, &mut fields);
         let left_off = fields.len().saturating_sub(MAX_FIELDS);
         fields.truncate(MAX_FIELDS);
         Owner {
-            manager: text(&entry["manager"]),
+            manager: veil.text(&text(&entry["manager"])),
             operation: text(&entry["operation"]),
             time: text(&entry["time"]),
             subresource: text(&entry["subresource"]),
@@ -225,22 +225,30 @@ pub fn owners(live: &Value) -> Vec<Owner> {
     owners
 }
 
-/// The leaves of a tree of fields, as paths.
-fn paths(fields: &Value, at: String, out: &mut Vec<String>) {
+/// The leaves of a tree of fields, as paths. `within` is the field they stand in.
+fn paths(fields: &Value, at: String, within: &str, veil: &Veil, out: &mut Vec<String>) {
     let inner: Vec<(&String, &Value)> =
         fields.as_object().into_iter().flatten().filter(|(key, _)| *key != ".").collect();
     if inner.is_empty() && !at.is_empty() {
-        out.push(at);
+        out.push(veil.text(&at));
         return;
     }
     for (key, value) in inner {
-        let step = match key.split_once(':') {
-            Some(("f", name)) if name.contains(['.', '/']) => format!("[{name:?}]"),
-            Some(("f", name)) => format!(".{name}"),
-            Some(("k" | "v", keys)) => format!("[{keys}]"),
-            _ => format!("[{key}]"),
+        let (step, name) = match key.split_once(':') {
+            Some(("f", name)) if name.contains(['.', '/']) => (format!("[{name:?}]"), name),
+            Some(("f", name)) => (format!(".{name}"), name),
+            Some(("k" | "v", keys)) => (format!("[{}]", item(keys, within, veil)), ""),
+            _ => (format!("[{key}]"), ""),
         };
-        paths(value, format!("{at}{step}"), out);
+        paths(value, format!("{at}{step}"), name, veil, out);
+    }
+}
+
+/// What an item of a list is known by: a value of its own, or keys that are fields.
+fn item(keys: &str, within: &str, veil: &Veil) -> String {
+    match serde_json::from_str::<Value>(keys) {
+        Ok(keys) => veil.value(&serde_json::json!({ within: keys }))[within].to_string(),
+        Err(_) => veil.named(within, keys),
     }
 }
 
@@ -249,11 +257,9 @@ pub async fn events(source: &Source, key: &ObjectKey, veil: &Veil) -> Vec<Told> 
     let namespace = if key.namespace.is_empty() { "default" } else { &*key.namespace };
     let kind = switchboard_kernel::resource::Resource::namespaced("", "v1", "Event", "events");
     let query = format!("limit=500&fieldSelector=involvedObject.name%3D{}", crate::piece::escaped(&key.name));
-    let Ok(client) = source.client(&key.table.cluster.0).await else { return Vec::new() };
-    let Ok(request) = http::Request::get(format!("{}?{query}", kind.path(namespace))).body(Vec::new()) else {
+    let Ok(answer) = source.read(&key.table.cluster.0, &format!("{}?{query}", kind.path(namespace))).await else {
         return Vec::new();
     };
-    let Ok(answer) = client.request::<Value>(request).await else { return Vec::new() };
     let of_kind = |event: &&Value| event["involvedObject"]["kind"] == *key.table.resource.kind;
     let text = |value: &Value| value.as_str().map(str::to_string);
     let mut told: Vec<Told> = answer["items"]

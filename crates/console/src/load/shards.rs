@@ -74,7 +74,7 @@ pub struct Shard {
 }
 
 /// The matrix of what is wanted now.
-pub fn load(source: &Source, page: usize, filter: &str, only_different: bool) -> Result<ShardsPage, Problem> {
+pub async fn load(source: &Source, page: usize, filter: &str, only_different: bool) -> Result<ShardsPage, Problem> {
     let Some(shelf) = source.shelf() else { return Ok(ShardsPage::default()) };
     let desired = shelf.desired();
     let mut who = Who::of(&desired);
@@ -88,7 +88,11 @@ pub fn load(source: &Source, page: usize, filter: &str, only_different: bool) ->
     let mut view = of(&who, page);
     (view.hosted, view.bundle, view.different, view.only_different) =
         (true, desired.sha.to_string(), different, only_different);
-    view.problems = desired.problems().iter().map(ToString::to_string).collect();
+    let veil = source.veil().await?;
+    view.problems = desired.problems().iter().map(|problem| veil.text(&problem.to_string())).collect();
+    for shard in view.integrations.iter_mut().flat_map(|one| &mut one.cells).flat_map(|cell| &mut cell.shards) {
+        shard.differs.iter_mut().for_each(|words| *words = veil.text(words));
+    }
     Ok(view)
 }
 

@@ -87,6 +87,7 @@ pub fn sign_in(wrong: Option<&str>, back: &str) -> Markup {
                 "kubectl apply -f - <<'EOF'\n"
                 "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: act},\n"
                 " rules: [{apiGroups: [switchboard.dev], resources: [operators], verbs: [pause, wake]},\n"
+                "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsdeploymentsyncruns], verbs: [create]},\n"
                 "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsengineinstances], verbs: [move]}]}\n"
                 "EOF\n"
                 "kubectl create clusterrolebinding me --clusterrole=act --serviceaccount=default:me\n"

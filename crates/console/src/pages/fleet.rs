@@ -6,7 +6,7 @@ use switchboard_kernel::state::Word;
 use super::units::{moves, units};
 use crate::fleet::Unit;
 use crate::load::fleet::{Application, FleetPage, Instance, PAGE};
-use crate::piece::{count, escaped, pager, panel, word};
+use crate::piece::{cause, count, escaped, pager, panel, word};
 
 /// What a reader who signed in may do.
 pub struct Acts<'a> {
@@ -22,7 +22,7 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
     html! {
         div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, what they deploy from where, and the environments it goes to." } } }
         @if !view.served && !view.units.hosted {
-            section.panel aria-label="No GitOps" { p.empty { "This cluster knows no Applications and no GitOpsDeployments. " a href="/help/GITOPS" { "What the GitOps Service needs" } "." } }
+            section.panel id="none" data-live aria-label="No GitOps" { p.empty { "This cluster knows no Applications and no GitOpsDeployments. " a href="/help/GITOPS" { "What the GitOps Service needs" } "." } }
         } @else {
             dl.figures id="figures" data-live {
                 div { dt { "Instances" } dd { (view.instances.len()) } }
@@ -42,11 +42,6 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
             div.columns { (environments(view)) (operations(view)) }
         }
     }
-}
-
-/// What Argo CD says of a failure, without who passed it on to whom: the cause comes last.
-fn cause(message: &str) -> &str {
-    message.rsplit_once("desc = ").map_or(message, |(_, last)| last)
 }
 
 fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Markup {
@@ -83,6 +78,16 @@ fn of(has: u64, max: Option<i64>) -> String {
     max.map_or(has.to_string(), |max| format!("{has} of {max}"))
 }
 
+/// How many it has; those that were not placed by the service stand apart from what it takes.
+fn applications_of(one: &Instance) -> Markup {
+    let Some(member) = &one.member else { return html! { (one.applications) } };
+    let beside = (one.applications as u64).saturating_sub(member.applications);
+    html! {
+        (of(member.applications, member.max_applications))
+        @if beside > 0 { br; span.faint.small { (beside) " beside the service" } }
+    }
+}
+
 fn instances(view: &FleetPage) -> Markup {
     let most = view.instances.iter().map(|one| one.applications).max().unwrap_or(1);
     panel(
@@ -96,7 +101,7 @@ fn instances(view: &FleetPage) -> Markup {
                     tbody { @for one in &view.instances { tr {
                         td { strong { (one.name) } }
                         @if view.units.hosted { (member(one)) }
-                        td.num { (one.member.as_ref().map_or(one.applications.to_string(), |member| of(member.applications, member.max_applications))) }
+                        td.num { (applications_of(one)) }
                         td { svg.load viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" { rect.of width="100" height="6" rx="3" {} rect.is width=(load(one, most)) height="6" rx="3" {} } }
                         td.num { (one.well) }
                     } } }
@@ -144,17 +149,4 @@ fn operations(view: &FleetPage) -> Markup {
             @if view.operations.is_empty() { p.empty { "Nothing." } } @else { div.body { ul.plain { @for one in &view.operations { li { a href=(one.href) { (one.name) } } } } } }
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cause_is_told_without_who_passed_it_on() {
-        let said =
-            "Failed to load target state: rpc error: code = Unknown desc = no-such-folder: app path does not exist";
-        assert_eq!(cause(said), "no-such-folder: app path does not exist");
-        assert_eq!(cause("back-off restarting failed container"), "back-off restarting failed container");
-    }
 }

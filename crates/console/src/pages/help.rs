@@ -39,21 +39,26 @@ fn title(text: &str) -> &str {
 /// Our own documents, so their HTML could be trusted; it is shown as text all the same, and links lead within the console.
 fn rendered(text: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    let events = Parser::new_ext(text, options).map(|event| match event {
+    // Pictures of the documentation are not part of the binary, nor are the words that stand for them.
+    let mut picture = false;
+    let seen = Parser::new_ext(text, options).filter(move |event| {
+        picture |= matches!(event, Event::Start(Tag::Image { .. }));
+        let hidden = picture;
+        picture &= !matches!(event, Event::End(TagEnd::Image));
+        !hidden
+    });
+    let events = seen.map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
             let dest_url = led(link_type, dest_url);
             Event::Start(Tag::Link { link_type, dest_url, title, id })
         }
-        // Pictures of the documentation are not part of the binary.
-        Event::Start(Tag::Image { .. }) => Event::Text("[picture: ".into()),
-        Event::End(TagEnd::Image) => Event::Text("]".into()),
         other => other,
     });
     let mut out = String::new();
     pulldown_cmark::html::push_html(&mut out, anchored(events.collect()).into_iter());
     // A head without words is none, and would be read out as one.
-    out.replace("<th></th>", "<td></td>")
+    out.replace("<th></th>", "<td></td>").replace("<p></p>\n", "")
 }
 
 /// Heads with the names that links have for them.
@@ -139,6 +144,8 @@ mod tests {
         for (name, _) in HELP.iter().filter(|(name, _)| *name != CONTENTS) {
             assert!(contents.contains(&format!("href=\"/help/{name}\"")), "docs/README.md does not name {name}.md");
         }
+        let console = page("CONSOLE").map(|(_, page)| page.into_string()).unwrap_or_default();
+        assert!(console.contains("The console") && !console.contains("[picture") && !console.contains("<img"));
         assert!(page("the-one-idea").is_ok(), "pages of folders are there as well");
     }
 }

@@ -13,7 +13,7 @@ pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
     html! {
         div.head { div { h1 { "Map" } p.soft { "Who is plugged in where. Plugs are on the left, the sockets they want on the right; a broken line is not coupled." } } }
         @if !view.served {
-            section.panel aria-label="No plugs" { p.empty { "This cluster knows no plugs. Host the operator " code { "plugs" } ", which brings its kinds along; " a href="/help/PLUGS" { "what they are" } "." } }
+            section.panel id="none" data-live aria-label="No plugs" { p.empty { "This cluster knows no plugs. Host the operator " code { "plugs" } ", which brings its kinds along; " a href="/help/PLUGS" { "what they are" } "." } }
         } @else {
             dl.figures id="figures" data-live {
                 div { dt { "Sockets" } dd { (view.sockets) } }

@@ -21,7 +21,7 @@ pub fn object(view: &ObjectPage) -> Markup {
                 h1 { (key.name) }
             }
             span.tag { (key.table.resource.kind) }
-            @if view.unread.is_some() { span.tag.hot { "cannot be read now" } } @else if !view.there { span.tag.hot { "not there now" } }
+            @if view.unread.is_some() { span.tag.hot id="unread" data-live { "cannot be read now" } } @else if !view.there { span.tag.hot id="gone" data-live { "not there now" } }
         }
         (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } } }, &why(&view.why)))
         (panel("relations", "What it has to do with", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))

@@ -5,7 +5,7 @@ use switchboard_kernel::explain::{bytes, micros};
 use switchboard_kernel::moment::Moment;
 
 use crate::load::operator::{OperatorPage, PAGE, Timeline, UnitRow};
-use crate::piece::{ago, count, escaped, operator_href, pager, panel, word};
+use crate::piece::{ago, coded, count, escaped, operator_href, pager, panel, word};
 use crate::recent::{Brief, Came};
 
 /// An operator. `acts` are what a reader who signed in may do.
@@ -21,7 +21,7 @@ pub fn operator(view: &OperatorPage, unit: Option<&str>, acts: &Markup) -> Marku
             }
             div id="standing" data-live { (word(row.state)) @if row.paused { " " span.tag.hot { "paused" } } }
         }
-        @if !row.reason.is_empty() { p.note id="reason" data-live { (row.reason) } }
+        @if !row.reason.is_empty() { p.note id="reason" data-live { (coded(&row.reason)) } }
         (acts)
         dl.figures id="figures" data-live {
             div { dt { "Units" } dd { (row.units) } dd { small { (row.units_waiting) " not done" } } }
@@ -53,9 +53,9 @@ fn units(units: &[UnitRow], now: Moment, href: &str) -> Markup {
                     div { (word(unit.state)) }
                     div {
                         div.title { a href={ (href) "?unit=" (escaped(&unit.unit)) } { strong { (unit.unit) } } span.when { (ago(now, unit.since)) } }
-                        @if !unit.reason.is_empty() { p.cause { (unit.reason) } }
+                        @if !unit.reason.is_empty() { p.cause { (coded(&unit.reason)) } }
                         p.small.faint { (unit.holds) }
-                        p.small { span.faint { "helps: " } (unit.help) }
+                        p.small { span.faint { "helps: " } (coded(&unit.help)) }
                     }
                 }
             }

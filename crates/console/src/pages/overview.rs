@@ -6,7 +6,7 @@ use switchboard_kernel::state::Word;
 
 use crate::draw::spark::spark;
 use crate::load::overview::{ClusterRow, Overview, SPAN_MS};
-use crate::piece::{ago, count, operator_href, panel, word};
+use crate::piece::{ago, cause, coded, count, operator_href, panel, word};
 
 /// The overview.
 pub fn overview(view: &Overview) -> Markup {
@@ -40,7 +40,7 @@ fn figures(view: &Overview) -> Markup {
             }
         }
         @if view.unrecorded > 0 {
-            p.note.bad { (view.unrecorded) " decisions could not be recorded: histories and reasons have a gap." }
+            p.note.bad id="unrecorded" data-live { (view.unrecorded) " decisions could not be recorded: histories and reasons have a gap." }
         }
     }
 }
@@ -62,6 +62,12 @@ fn findings(view: &Overview) -> Markup {
     panel("findings", "Conflicts and loops", &html! { span.faint { (view.findings.len()) } }, &body)
 }
 
+/// A reason as a table has room for it: which unit, and the cause.
+fn brief(reason: &str) -> String {
+    let (said, told) = (cause(reason), reason.split_once(": ").map_or("", |(unit, _)| unit));
+    if said.len() < reason.len() && !told.contains(' ') { format!("{told}: {said}") } else { said.to_string() }
+}
+
 fn operators(view: &Overview) -> Markup {
     let body = html! {
         @if view.operators.is_empty() {
@@ -78,7 +84,7 @@ fn operators(view: &Overview) -> Markup {
                             tr {
                                 td { a href=(operator_href(&row.name)) { strong { (row.name) } } @if row.paused { " " span.tag.hot { "paused" } } }
                                 td { (word(row.state)) }
-                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { (row.reason) } }
+                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { div.clamp title=(row.reason) { (coded(&brief(&row.reason))) } } }
                                 td.num data-label="Units" { @if row.units_waiting > 0 { span.faint { (row.units_waiting) " of " } } (row.units) }
                                 td.num data-label="Runs" { (row.runs) }
                                 td.num data-label="Failed" { (row.failures) }
@@ -111,7 +117,7 @@ fn clusters(view: &Overview) -> Markup {
                             td.num data-label="Bytes" { (bytes(cluster.bytes)) }
                             td.reason {
                                 @if cluster.lost.is_empty() && cluster.pending.is_empty() { span.faint { "–" } }
-                                @for line in cluster.lost.iter().chain(&cluster.pending) { div { (line) } }
+                                @for line in cluster.lost.iter().chain(&cluster.pending) { div.clamp title=(line) { (line) } }
                             }
                         }
                     }
@@ -127,5 +133,17 @@ fn state(cluster: &ClusterRow) -> Word {
         ClusterRow { lost, .. } if !lost.is_empty() => Word::Failing,
         ClusterRow { pending, .. } if !pending.is_empty() => Word::Working,
         _ => Word::Ready,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_keeps_its_unit_and_its_cause() {
+        assert_eq!(brief("argocd/mail: rpc error: code = Unknown desc = no answer"), "argocd/mail: no answer");
+        assert_eq!(brief("rpc error: code = Unknown desc = no answer"), "no answer");
+        assert_eq!(brief("shop/web: it waits"), "shop/web: it waits");
     }
 }

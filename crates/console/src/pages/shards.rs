@@ -11,7 +11,7 @@ pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
     html! {
         div.head { div { h1 { "Shards" } p.soft { "Integrations by environment: what runs where, in which image, and which shards have something of their own." } } }
         @if !view.hosted {
-            section.panel aria-label="No integrations" { p.empty { "No integrations are managed here. Name a source under " code { "integrations" } " in switchboard.yaml; " a href="/help/INTEGRATIONS" { "how" } "." } }
+            section.panel id="none" data-live aria-label="No integrations" { p.empty { "No integrations are managed here. Name a source under " code { "integrations" } " in switchboard.yaml; " a href="/help/INTEGRATIONS" { "how" } "." } }
         } @else {
             form.row action="/shards" {
                 label { "Integrations that hold" input name="q" value=(filter) placeholder="terraform" autocomplete="off"; }
@@ -19,7 +19,7 @@ pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
                 button type="submit" { "Show" }
                 span.faint { (view.different) " with something of their own · bundle " code { (format!("{:.12}", view.bundle)) } }
             }
-            @for problem in view.problems.iter().take(5) { p.note.bad { (problem) } }
+            @if !view.problems.is_empty() { div.stack id="problems" data-live { @for problem in view.problems.iter().take(5) { p.note.bad { (problem) } } } }
             (panel("matrix", &count(view.total, "integration"), &html! {}, &matrix(view)))
             (pager(&base, view.page, PAGE, view.total))
         }
@@ -45,7 +45,7 @@ fn of_cell(cell: &Cell) -> Markup {
             @if cell.shards.is_empty() { span.faint { "–" } }
             @for shard in &cell.shards {
                 div.shard {
-                    a href=(shard.href) { @if shard.name.is_empty() { (shard.cluster) } @else { (shard.name) } }
+                    a href=(shard.href) { @if shard.name.is_empty() { (shard.cluster) } @else if shard.name.bytes().all(|byte| byte.is_ascii_digit()) { "shard " (shard.name) } @else { (shard.name) } }
                     span.image title=(shard.image) { (tail(&shard.image)) }
                     @if !shard.differs.is_empty() { span.differs { @for one in &shard.differs { span.tag.hot { (one) } " " } } }
                 }

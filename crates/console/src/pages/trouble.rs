@@ -8,8 +8,9 @@ use crate::problem::Problem;
 pub fn trouble(problem: &Problem) -> Markup {
     let title = match problem {
         Problem::Missing(_) => "Not there",
-        Problem::Unclear(_) => "Not understood",
-        Problem::Unknown => "Sign in first",
+        Problem::Unclear(_) | Problem::Refused(..) => "Not understood",
+        Problem::Full(_) => "Too many",
+        Problem::Unknown | Problem::Stranger(_) => "Sign in first",
         Problem::Denied(_) | Problem::Foreign(_) => "Not allowed",
         Problem::Cluster(_) => "A cluster does not answer",
         Problem::Fleet(_) => "Not done",

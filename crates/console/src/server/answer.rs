@@ -4,11 +4,14 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use maud::Markup;
 use serde::Serialize;
+use switchboard_rest::problem::Kind;
 
 use crate::frame::{self, Frame};
 use crate::pages::trouble;
 use crate::problem::Problem;
 
+/// The longest refusal of the framework that is passed on.
+const MAX_REFUSAL_BYTES: usize = 16 * 1024;
 /// The name of the cookie with the colours.
 const THEME: &str = "theme";
 
@@ -60,9 +63,22 @@ pub fn json<T: Serialize>(data: Result<T, Problem>) -> Response {
 
 /// A problem for programs.
 pub fn problem(problem: &Problem) -> Response {
-    let body = serde_json::to_string(&problem.body()).unwrap_or_default();
-    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"))];
-    (problem.status(), kind, body).into_response()
+    problem.told()
+}
+
+/// What the framework refuses by itself, it says as bare text: that becomes a problem as all others are.
+pub async fn shaped(response: Response, path: &str) -> Response {
+    let bare =
+        response.headers().get(header::CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    let kind = Kind::ALL.into_iter().find(|kind| kind.status() == response.status());
+    let Some(kind) = kind.filter(|_| bare) else { return response };
+    let allow = response.headers().get(header::ALLOW).cloned();
+    let body = axum::body::to_bytes(response.into_body(), MAX_REFUSAL_BYTES).await;
+    let said = body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default();
+    let said = if said.is_empty() { kind.title().to_string() } else { said };
+    let mut refused = super::refuse(&Problem::Refused(kind, said), path);
+    refused.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
+    refused
 }
 
 /// A file that comes with the binary. Its name does not change with it, so it is asked for anew, by its digest.

@@ -21,6 +21,9 @@ use crate::{action, api, entrance, fleet, guard, load, pages};
 
 type Shared = State<Arc<App>>;
 
+/// How often a page is made anew that shows what no operator here watches, in seconds.
+const UNWATCHED_S: u32 = 5;
+
 /// What may stand behind a `?`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -160,7 +163,7 @@ async fn objects(State(app): Shared, headers: HeaderMap, Query(asked): Query<Ask
     };
     let title = asked.kind.unwrap_or_else(|| "Objects".to_string());
     let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
-    page(frame(&app, &headers, "Objects", title, &version), content)
+    page(Frame { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", title, &version) }, content)
 }
 
 async fn object(
@@ -174,19 +177,23 @@ async fn object(
     };
     let view = content.await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    page(frame(&app, &headers, "Objects", name, &version), view.map(|view| pages::object::object(&view)))
+    // Its events, and itself when nobody watches its kind, change without a word of the kernel.
+    let frame = Frame { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", name, &version) };
+    page(frame, view.map(|view| pages::object::object(&view)))
 }
 
 async fn map(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
     let (filter, near) = (asked.filter(), asked.near.as_deref());
     let view = load::board::load(&app.source, asked.page(), near, &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    page(frame(&app, &headers, "Map", "Map", &version), view.map(|view| pages::map::map(&view, &filter, near)))
+    let served = view.as_ref().is_ok_and(|view| view.served);
+    let frame = Frame { refresh_s: (!served).then_some(UNWATCHED_S), ..frame(&app, &headers, "Map", "Map", &version) };
+    page(frame, view.map(|view| pages::map::map(&view, &filter, near)))
 }
 
 async fn shards(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
     let filter = asked.filter();
-    let view = load::shards::load(&app.source, asked.page(), &filter, asked.only_different());
+    let view = load::shards::load(&app.source, asked.page(), &filter, asked.only_different()).await;
     let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
     page(frame(&app, &headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
 }
@@ -197,8 +204,10 @@ async fn fleet_page(State(app): Shared, headers: HeaderMap, Query(asked): Query<
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let moving = view.as_ref().is_ok_and(|view| view.units.is_moving());
     // Applications and moves may change without an operator here that looks at them.
-    let frame =
-        Frame { refresh_s: Some(if moving { 1 } else { 5 }), ..frame(&app, &headers, "Fleet", "Fleet", &version) };
+    let frame = Frame {
+        refresh_s: Some(if moving { 1 } else { UNWATCHED_S }),
+        ..frame(&app, &headers, "Fleet", "Fleet", &version)
+    };
     let visitor = visitor(&frame);
     let unit = |unit: &fleet::Unit, to: &[&str]| pages::acts::of_unit(unit, to, visitor.as_ref());
     let application = |one: &load::fleet::Application| match one.kind {

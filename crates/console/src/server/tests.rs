@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
+mod live;
 mod moves;
+mod refusals;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,6 +60,14 @@ impl Town {
         town.put("configmaps", json!({"metadata": {"name": "greeting"}, "data": {"words": "Good day"}})).await;
         town.until(|state| state.operators.iter().any(|operator| operator.writes > 0)).await;
         town
+    }
+
+    /// The same, where other machines reach it.
+    fn opened(&self, beside: Vec<Area>) -> Self {
+        let hosts = Hosts::new("0.0.0.0:7467".parse().unwrap(), Vec::new());
+        let source = Source::new(self.handle.clone(), ClusterName::new("main"));
+        let app = App { source, hosts, gate: Gate::new(self.client.clone()), listeners: Arc::new(Semaphore::new(2)) };
+        Self { router: routes::router(Arc::new(app), beside), client: self.client.clone(), handle: self.handle.clone() }
     }
 
     async fn put(&self, plural: &str, object: Value) {
@@ -349,7 +359,9 @@ async fn programs_act_with_a_token_and_never_with_a_cookie() {
     assert!(text.contains("switchboard wake greeter"), "{text}");
     let (cookie, _) = town.sign_in(&token).await;
     assert_eq!(ask(None, &cookie).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(ask(Some("Bearer nonsense".to_string()), "").await.0, StatusCode::FORBIDDEN);
+    let (status, text) = ask(Some("Bearer nonsense".to_string()), "").await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "who is not known is not somebody who may not");
+    assert!(text.contains("urn:switchboard:problem:unauthenticated") && text.contains("does not know"), "{text}");
     assert_eq!(ask(None, "").await.0, StatusCode::UNAUTHORIZED);
 }
 
@@ -377,17 +389,10 @@ async fn the_document_names_every_path_that_is_answered() {
 #[tokio::test]
 async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
     let town = Town::build().await;
-    let hosts = Hosts::new("0.0.0.0:7467".parse().unwrap(), Vec::new());
-    let source = Source::new(town.handle.clone(), ClusterName::new("main"));
-    let app = App { source, hosts, gate: Gate::new(town.client.clone()), listeners: Arc::new(Semaphore::new(2)) };
     let mut part = switchboard_rest::openapi::Part::default();
     part.paths.insert("/hooks/{name}".to_string(), json!({}));
     let hooks = Router::new().route("/hooks/{name}", axum::routing::get(async || "heard"));
-    let open = Town {
-        router: routes::router(Arc::new(app), vec![Area { router: hooks, part }]),
-        client: town.client.clone(),
-        handle: town.handle.clone(),
-    };
+    let open = town.opened(vec![Area { router: hooks, part }]);
     assert_eq!(open.get("/").await.0, StatusCode::SEE_OTHER);
     assert_eq!(open.get("/api/v1/state").await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(open.get("/signin").await.0, StatusCode::OK);
@@ -399,6 +404,18 @@ async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
         .header("Authorization", format!("Bearer {token}"));
     let response = open.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.status(), StatusCode::FORBIDDEN, "a token without the right is not enough");
+}
+
+#[tokio::test]
+async fn it_says_from_where_it_is_reached() {
+    let at = async |address: &str| {
+        let settings = Settings { address: Some(address.parse().unwrap()), hosts: Vec::new() };
+        Console::bind(settings).await.unwrap().told()
+    };
+    let told = at("127.0.0.1:0").await;
+    assert!(told.starts_with("http://127.0.0.1:") && told.ends_with('/'), "{told}");
+    let told = at("0.0.0.0:0").await;
+    assert!(told.contains(" of every address of this machine\nwarning: ") && told.contains("\nhint: "), "{told}");
 }
 
 #[tokio::test]

@@ -56,3 +56,56 @@ fn what_is_no_secret_is_left_as_it_is() {
         "configmaps/shop/web changed (revision 12)"
     );
 }
+
+#[test]
+fn a_name_that_tells_hides_numbers_lists_and_maps_as_well() {
+    let object = json!({"spec": {
+        "password": 918_273, "credentials": [CANARY], "tokens": [CANARY, {"value": CANARY}], "secret": {"user": "u", "x": {"y": CANARY}},
+        "credential": {"key": CANARY}, "dbPass": CANARY, "DB_PWD": CANARY, "passwords": {"a": CANARY}, "env": [{"name": "MYSQL_PASS", "value": 918_273}],
+        "args": ["--verbose", "--password", CANARY, "-token", CANARY, "--shown", "yes"],
+    }});
+    let shown = Veil::default().value(&object).to_string();
+    assert!(!shown.contains(CANARY) && !shown.contains("918273"), "{shown}");
+    assert!(shown.contains("--verbose") && shown.contains("yes") && shown.contains("\"user\""), "{shown}");
+    let mut hidden = Veil::default().hides(&object);
+    hidden.sort();
+    hidden.dedup();
+    assert_eq!(hidden, ["918273", CANARY, "u"]);
+}
+
+#[test]
+fn a_login_is_hidden_to_its_end() {
+    let texts = [
+        format!("postgres://u:p@{CANARY}@h/db"),
+        format!("postgres://u:p/{CANARY}@h/db"),
+        format!("redis://:{CANARY}@h"),
+        format!("see https://me:{CANARY}@h/x@v2, then"),
+        format!("mysql --password {CANARY} -h db"),
+        format!("mysql --db-pass '{CANARY} x'"),
+        format!("credentials: {CANARY}"),
+        format!("db_pwd={CANARY}"),
+    ];
+    for text in &texts {
+        let shown = Veil::default().text(text);
+        assert!(!shown.contains(CANARY), "{shown}");
+    }
+    for plain in [
+        "https://example.com:8080/a@b",
+        "https://example.com/a@b?c=d",
+        "github.com/a@v1",
+        "bypass=1",
+        "a token is needed for this",
+        "--token-file /var/run/x",
+    ] {
+        assert_eq!(Veil::default().text(plain), plain);
+    }
+    assert_eq!(Veil::default().text("https://me@h.example.com/x@v2"), "https://<hidden>@h.example.com/x@v2");
+}
+
+#[test]
+fn where_a_secret_is_may_be_seen() {
+    let object = json!({"spec": {"imagePullSecrets": [{"name": "pull"}], "bypass": "yes",
+        "volumes": [{"name": "a", "secret": {"secretName": "web", "defaultMode": 420, "items": [{"key": "a", "path": "b"}]}},
+            {"projected": {"sources": [{"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}]}}]}});
+    assert_eq!(Veil::default().value(&object), object);
+}

@@ -102,13 +102,10 @@ fn refusal(code: u16, reason: &str, message: String) -> Answer {
     Answer::Refused { code, reason: reason.to_string(), message, retry_after: None }
 }
 
-/// The groups of a service account are given as well: a server adds none of its own to an impersonated name.
+/// A server adds the groups of a service account by itself, as long as none are given. Groups that are given need a right to
+/// impersonate groups, and whoever may impersonate those may be anybody in them.
 fn impersonating(builder: http::request::Builder, user: &ServiceAccount) -> http::request::Builder {
-    builder
-        .header("Impersonate-User", user.user())
-        .header("Impersonate-Group", "system:serviceaccounts")
-        .header("Impersonate-Group", format!("system:serviceaccounts:{}", user.namespace))
-        .header("Impersonate-Group", "system:authenticated")
+    builder.header("Impersonate-User", user.user())
 }
 
 async fn exchange(

@@ -1,15 +1,11 @@
-//! What secrets look like when nobody said that they are: fields and variables by name, logins in URLs, keys in text.
+//! What holds a secret by its name, though nobody said that it does: fields, variables, arguments.
 
-use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
-use super::{HIDDEN, LAST_APPLIED, redact, redact_mutation};
+use super::{HIDDEN, LAST_APPLIED, conceal_text, redact, redact_mutation};
 use crate::plan::{Act, Mutation};
 
-/// Field and variable names that end so hold secrets, whatever case and separators.
+/// Field and variable names that end so hold secrets, whatever case and separators, and one or many.
 const TELLING: [&str; 14] = [
     "password",
     "passwd",
@@ -21,58 +17,38 @@ const TELLING: [&str; 14] = [
     "accesskey",
     "privatekey",
     "credential",
-    "credentials",
     "authorization",
     "dsn",
     "connectionstring",
+    "pwd",
 ];
+
+/// What ends in `pass` is short for a password, but for these.
+const NO_PASSWORD: [&str; 3] = ["bypass", "compass", "surpass"];
 
 /// Fields that sound so and hold the name of a Secret.
 const NAMING: [&str; 1] = ["credentialssecret"];
 
-static IN_URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s/@:]*(:[^\s/@]*)?@"));
-static IN_TEXT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?i)((?:[a-z0-9]+[_-])*(?:password|passwd|passphrase|token|secret|api[_-]?key|access[_-]?key|private[_-]?key)["']?\s*([=:])\s*)("[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)"#,
-    )
-});
-static BEARER: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"));
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"));
-static KEY: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)"));
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant that a test compiles")
-}
-
-/// The text of a field without what looks like a secret in it.
-pub fn conceal_text(text: &str) -> String {
-    without(text, true)
-}
-
-/// The same for words about something: behind a colon stands what happened more often than a value.
-pub fn conceal_words(words: &str) -> String {
-    without(words, false)
-}
-
-fn without(text: &str, colons: bool) -> String {
-    let mut clean = Cow::Borrowed(text);
-    // Most texts are short and hold none of these: what must stand in all of them is looked for first.
-    let mut replace = |holds: bool, pattern: &Regex, by: &dyn Fn(&Captures<'_>) -> String| {
-        if holds && let Cow::Owned(changed) = pattern.replace_all(&clean, |found: &Captures<'_>| by(found)) {
-            clean = Cow::Owned(changed);
-        }
-    };
-    replace(text.contains("-----BEGIN"), &KEY, &|_| HIDDEN.to_string());
-    replace(text.contains("://"), &IN_URL, &|found| format!("{}{HIDDEN}@", &found[1]));
-    replace(text.contains(['=', ':']), &IN_TEXT, &|found| match colons || &found[2] == "=" {
-        true => format!("{}{HIDDEN}", &found[1]),
-        false => found[0].to_string(),
-    });
-    replace(text.contains(char::is_whitespace), &BEARER, &|found| format!("{} {HIDDEN}", &found[1]));
-    replace(text.contains("eyJ"), &TOKEN, &|_| HIDDEN.to_string());
-    clean.into_owned()
-}
+/// What says where a secret is, or how it is put there, and is none itself.
+const REFERS: [&str; 17] = [
+    "apiGroup",
+    "apiVersion",
+    "audience",
+    "defaultMode",
+    "expirationSeconds",
+    "group",
+    "items",
+    "key",
+    "kind",
+    "mode",
+    "name",
+    "namespace",
+    "optional",
+    "path",
+    "readOnly",
+    "secretName",
+    "version",
+];
 
 /// The value as it may be shown: as [`redact`] has it, and without what looks like a secret.
 pub fn conceal(value: &Value) -> Value {
@@ -94,16 +70,33 @@ pub fn conceal_mutation(mutation: &Mutation) -> Mutation {
 /// Whether a name says that a secret stands behind it.
 pub fn tells(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    TELLING.iter().any(|word| plain.ends_with(word)) && !NAMING.contains(&plain.as_str())
+    let one = plain.strip_suffix('s').unwrap_or(&plain);
+    let short = plain.ends_with("pass") && !NO_PASSWORD.iter().any(|word| plain.ends_with(word));
+    (short || TELLING.iter().any(|word| one.ends_with(word))) && !NAMING.contains(&plain.as_str())
 }
 
 /// Masks what looks like a secret, where it stands.
 pub(crate) fn conceal_in(value: &mut Value) {
     match value {
         Value::String(text) => *text = conceal_text(text),
-        Value::Array(items) => items.iter_mut().for_each(conceal_in),
+        Value::Array(items) => conceal_items(items),
         Value::Object(fields) => conceal_fields(fields),
         _ => {}
+    }
+}
+
+/// Arguments of a command come as items: the one behind `--password` is it.
+fn conceal_items(items: &mut [Value]) {
+    let mut secret = false;
+    for item in items {
+        let flag = item.as_str().is_some_and(|text| text.starts_with('-'));
+        let told = flag && item.as_str().is_some_and(|text| !text.contains(['=', ' ', ':']) && tells(text));
+        if secret && !flag && !item.is_object() {
+            hide(item);
+        } else {
+            conceal_in(item);
+        }
+        secret = told;
     }
 }
 
@@ -116,10 +109,27 @@ fn conceal_fields(fields: &mut Map<String, Value>) {
     for (key, value) in fields.iter_mut() {
         match value {
             Value::String(text) if key == LAST_APPLIED => conceal_document(text),
-            Value::String(text) if tells(key) => *text = HIDDEN.to_string(),
+            value if tells(key) => conceal_told(value),
             value => conceal_in(value),
         }
     }
+}
+
+/// What stands behind a name that tells. Whether something is wanted says nothing, nor does where a secret is.
+fn conceal_told(value: &mut Value) {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::Array(items) => items.iter_mut().for_each(conceal_told),
+        Value::Object(fields) if !refers(fields) => fields.values_mut().for_each(hide),
+        Value::Object(fields) => conceal_fields(fields),
+        _ => *value = HIDDEN.into(),
+    }
+}
+
+/// Whether it says where a secret is. A key says so only beside what it is a key of: alone it may be the secret.
+fn refers(fields: &Map<String, Value>) -> bool {
+    let of = ["name", "secretName", "path", "items"].iter().any(|field| fields.contains_key(*field));
+    fields.keys().all(|key| REFERS.contains(&key.as_str())) && (of || !fields.contains_key("key"))
 }
 
 /// Whether what stands beside a value says that it is a secret: the name of a container's variable, the path of an
@@ -155,6 +165,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::redact::conceal_words;
 
     const CANARY: &str = "canary-9f3b17";
 

@@ -1,0 +1,117 @@
+//! The newcomer's path, from README.md alone, in a checkout of its own: `make run`, the page, the first kubectl command, the first own operator.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use super::*;
+
+/// What must be told, sooner or later: a journal is written a moment after the cluster, and operators take a moment.
+const TOLD: [(&str, &str); 5] = [
+    ("switchboard why-not greeter", "ConfigMap greeting to appear"),
+    ("switchboard why configmap/ada-greeting", "Good day, Ada!"),
+    ("switchboard plugs status", "coupling succeeded"),
+    ("switchboard top", "Ready"),
+    ("switchboard why configmap/welcome", "was last written by welcome"),
+];
+
+/// Copies what git tracks, as a clone would have it.
+fn checkout(into: &Path) {
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().unwrap();
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    for name in String::from_utf8(listed.stdout).unwrap().split_terminator('\0') {
+        let (from, to) = (root().join(name), into.join(name));
+        // What was removed and not yet committed is not there.
+        if from.is_file() {
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            std::fs::copy(from, to).unwrap();
+        }
+    }
+}
+
+/// What a browser gets at an address.
+fn page(url: &str) -> String {
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET / HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+impl Reader {
+    /// What a line prints; kubectl's by the real one where it is.
+    fn printed(&mut self, line: &str) -> String {
+        if line.starts_with("kubectl ") && !cfg!(feature = "real") {
+            return client::kubectl(&self.kubeconfig, &self.at, line);
+        }
+        let told = TOLD.iter().find(|(begins, _)| line.starts_with(begins)).map_or("", |(_, told)| *told);
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let ran = self.output(line);
+            let printed = String::from_utf8(ran.stdout).unwrap();
+            if matches!(ran.status.code(), Some(0 | 2)) && printed.contains(told) {
+                return printed;
+            }
+            let said = String::from_utf8_lossy(&ran.stderr);
+            assert!(Instant::now() < end, "{}: `{line}` does not tell {told:?}: {printed}{said}", self.page);
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Types a line as a newcomer does: whatever it is, it must succeed.
+    fn follow(&mut self, line: &str) -> String {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match (words[0], words.get(1).copied()) {
+            ("make", _) | ("switchboard", Some("up" | "run")) => self.type_in(line),
+            ("switchboard" | "kubectl", _) => return self.printed(line),
+            ("export", _) => self.type_in(line),
+            _ => return self.run(line),
+        }
+        String::new()
+    }
+}
+
+/// What a server said when it started, behind these words.
+fn said(reader: &Reader, words: &str) -> String {
+    let said = std::fs::read_to_string(&reader.said).unwrap();
+    let line = said.lines().find_map(|line| line.strip_prefix(words));
+    line.unwrap_or_else(|| panic!("`{words}…` was not said: {said}")).to_string()
+}
+
+#[test]
+fn a_newcomer_with_the_readme_alone_gets_there() {
+    let clone = tempfile::tempdir().unwrap();
+    checkout(clone.path());
+    let mut reader = Reader::of(Path::new("README.md"));
+    (reader.checkout, reader.at) = (clone.path().to_path_buf(), clone.path().to_path_buf());
+    let text = std::fs::read_to_string(clone.path().join("README.md")).unwrap();
+    let lines = commands(&text);
+    assert_eq!(lines[0], "make run");
+    reader.follow(&lines[0]);
+    // The line that it prints is the one that points kubectl at it.
+    assert_eq!(said(&reader, "hint: export KUBECONFIG="), reader.kubeconfig);
+    let url = said(&reader, "console at ");
+    // Whatever is at work says so, if not at once.
+    let at_work = ["Overview", "greeter", "plugs", "integrations", "gitops", "engine"];
+    let end = Instant::now() + PATIENCE;
+    while let Some(word) = at_work.iter().find(|word| !page(&url).contains(**word)) {
+        assert!(Instant::now() < end, "{word} is not on {url}");
+        std::thread::sleep(POLL);
+    }
+    for line in lines[1..].iter().filter(|line| !line.starts_with("make ")) {
+        reader.follow(line);
+    }
+    assert!(text.contains("(docs/TUTORIAL.md)"), "and leads to the first own operator");
+    drop(reader);
+
+    let mut reader = Reader::of(Path::new("docs/TUTORIAL.md"));
+    let tutorial = std::fs::read_to_string(clone.path().join("docs/TUTORIAL.md")).unwrap();
+    (reader.checkout, reader.at) = (clone.path().to_path_buf(), clone.path().to_path_buf());
+    let mut printed = String::new();
+    for line in commands(&tutorial) {
+        printed += &reader.follow(&line);
+    }
+    for words in ["1 cases: 1 passed", "Welcome, Ada and Grace!", "paused"] {
+        assert!(printed.contains(words), "{words} is not in\n{printed}");
+    }
+}
