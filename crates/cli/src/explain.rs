@@ -58,14 +58,13 @@ impl WhyObject {
     }
 
     async fn look(&self) -> Result<String, Failure> {
+        // Asked first: what it tells of stands in the journal by then.
+        let state = self.state.state().await.ok();
         let journal = self.state.journal()?;
-        let state = match self.state.state().await {
-            Ok(state) => state,
-            Err(_) => {
-                say("note: no kernel runs here; this is what its journal tells");
-                State { now: now(), ..State::default() }
-            }
-        };
+        let state = state.unwrap_or_else(|| {
+            say("note: no kernel runs here; this is what its journal tells");
+            State { now: now(), ..State::default() }
+        });
         let (kind, name) = self.object.clone();
         let target = Target { kind, namespace: self.namespace.clone(), name };
         let entries: Vec<Entry> = journal.newest().collect();
