@@ -93,23 +93,22 @@ fn what_functions_make_together_is_bounded() {
             "{{{{ $s := repeat 1000000 \"a\" }}}}{{{{ $d := dict }}}}{{{{ range $i := 20000 }}}}{{{{ $_ := set $d (toString $i) ({made}) }}}}{{{{ end }}}}"
         )
     };
-    for made in
-        ["upper $s", "trim (print $s \" \")", "b64enc $s", "quote $s", "splitList \"b\" $s", "toString (list $s)"]
-    {
+    // Those that are quick without optimization: each makes all that may be made.
+    for made in ["b64enc $s", "trunc 100000 $s", "toString (list $s)"] {
         let template = kept(made).replace("1000000", "100000");
         let told = refused(&template);
         assert!(told.contains("made more than 138412032 bytes of texts and lists"), "{made}: {told}");
     }
     // Without room for much, and with the means of a chart, it ends as well.
     let limits = Limits { output_bytes: 1 << 20, ..Limits::default() };
-    let told = render(&kept("upper $s"), limits).unwrap_err().to_string();
+    let told = render(&kept("print $s"), limits).unwrap_err().to_string();
     assert!(told.contains("made more than"), "{told}");
 }
 
 #[test]
 fn texts_that_are_gone_through_cost_what_they_are_long() {
-    let text = "{{ $s := repeat 1000000 \"a\" }}";
-    let limits = Limits { steps: 500_000, ..tight() };
+    let text = "{{ $s := repeat 100000 \"a\" }}";
+    let limits = Limits { steps: 50_000, ..tight() };
     for work in [
         "sha256sum $s",
         "hasPrefix \"b\" $s",
@@ -120,7 +119,7 @@ fn texts_that_are_gone_through_cost_what_they_are_long() {
     ] {
         let looped = format!("{text}{{{{ range 10000 }}}}{{{{ $_ := {work} }}}}{{{{ end }}}}");
         let told = render(&looped, limits).unwrap_err().to_string();
-        assert!(told.contains("took more than 500000 steps"), "{work}: {told}");
+        assert!(told.contains("took more than 50000 steps"), "{work}: {told}");
     }
 }
 
@@ -211,12 +210,12 @@ fn a_text_full_of_variables_or_templates_is_parsed_in_time_that_grows_with_it() 
         let mut set = Set::new("t", Arc::new(Sprig::V3.functions()));
         set.parse("t", text).map(|()| Arc::new(set))
     };
-    let declared: String = (0..200_000).map(|n| format!("{{{{$a{n}:=1}}}}")).collect();
+    let declared: String = (0..20_000).map(|n| format!("{{{{$a{n}:=1}}}}")).collect();
     let told = parse(&declared).unwrap_err().to_string();
     assert!(told.contains("more than 10000 variables at a time"), "{told}");
-    let scoped: String = (0..50_000).map(|n| format!("{{{{with $a{n}:=1}}}}{{{{end}}}}")).collect();
+    let scoped: String = (0..20_000).map(|n| format!("{{{{with $a{n}:=1}}}}{{{{end}}}}")).collect();
     parse(&scoped).unwrap();
-    let defined: String = (0..100_000).map(|n| format!("{{{{define \"t{n}\"}}}}x{{{{end}}}}")).collect();
+    let defined: String = (0..30_000).map(|n| format!("{{{{define \"t{n}\"}}}}x{{{{end}}}}")).collect();
     parse(&defined).unwrap();
     // To find one among many costs more than to find one among a few.
     let many: String = (0..9_000).map(|n| format!("{{{{$a{n}:=1}}}}")).collect();
