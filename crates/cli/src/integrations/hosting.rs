@@ -21,7 +21,7 @@ use switchboard_kernel::place::{ClusterName, Topology};
 use tokio::task::JoinHandle;
 
 use super::connect::{Connect, Way};
-use super::{chart, from, told, variables};
+use super::{chart, check_environment, from, told, variables};
 use crate::failure::{self, Failure};
 use crate::guests::Clusters;
 use crate::talk::say;
@@ -217,6 +217,9 @@ impl Manager {
                 counted(desired.targets.len(), "namespace"),
                 desired.sha
             ));
+            if let Err(error) = check_environment(self.builder.settings().scope.environment.as_deref(), &[&bundle]) {
+                say(failure::tell(&*error));
+            }
             let old = before.problems();
             desired
                 .problems()
