@@ -87,8 +87,8 @@ pub(super) fn is_wanted(account: &ServiceAccount, live: Option<&ManagedEnvironme
     let Some(live) = live.filter(|live| live.metadata.id() == account.resource_uid) else { return false };
     let is_asked_for =
         live.spec.create_new_service_account && live.spec.api_url == account.host && account.left_on.is_none();
-    let of_live = known.iter().filter(|known| known.mapping.resource_uid == account.resource_uid);
-    is_asked_for || of_live.into_iter().any(|known| uses(known, account))
+    let mut of_live = known.iter().filter(|known| known.mapping.resource_uid == account.resource_uid);
+    is_asked_for || of_live.any(|known| uses(known, account))
 }
 
 /// Argo CD is another from now on: an account that it was can go, and nothing else says so.
