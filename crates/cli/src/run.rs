@@ -214,7 +214,7 @@ fn members(config: &Config, name: &OperatorName, wanted: &OperatorConfig) -> Vec
 }
 
 /// Changed limits, for each of the operators that an entry stands for: as they are set when these are taken in.
-fn for_members(changed: &LimitsByName, config: &Config, there: &[String]) -> LimitsByName {
+fn for_members(changed: &[(OperatorName, Limits)], config: &Config, there: &[String]) -> LimitsByName {
     let each = |(name, limits): &(OperatorName, Limits)| -> LimitsByName {
         let Some(wanted) = config.operators.get(name) else { return Vec::new() };
         if *name.0 == *NAME {
@@ -302,6 +302,8 @@ async fn take_up(old: &Config, new: &Config, running: &Running) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn config(text: &str) -> Config {
