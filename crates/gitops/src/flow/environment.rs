@@ -108,7 +108,7 @@ pub enum Question {
     /// Remove a service account of ours and its role.
     Retire {
         /// Which, and how its cluster is reached.
-        account: Box<ServiceAccount>,
+        account: ServiceAccount,
     },
 }
 

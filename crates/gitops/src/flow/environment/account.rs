@@ -38,7 +38,7 @@ pub fn leave<'a>(
         // One at a time. Whoever said no is asked again when it is time.
         if question.is_none() && !is_kept {
             let account = ServiceAccount { left_on: None, ..account.clone() };
-            question = Some(Question::Retire { account: Box::new(account) });
+            question = Some(Question::Retire { account });
         }
     }
     question
