@@ -102,8 +102,8 @@ pub struct Core {
     began: Moment,
     /// What was refused of the last run of a unit; only of those that wrote and failed.
     refused: BTreeMap<UnitId, Vec<Refusal>>,
-    /// Units whose last run came too late: on which reads, and how often in a row.
-    stale: BTreeMap<UnitId, (u64, u32)>,
+    /// Units whose last run came too late: on which reads, how often in a row, since when.
+    stale: BTreeMap<UnitId, writes::Lateness>,
     /// How often each fight and loop that goes on must have been seen before it is told again.
     told: BTreeMap<(crate::resource::ObjectKey, String), u32>,
     /// Whether nothing is changed, neither in clusters nor outside.

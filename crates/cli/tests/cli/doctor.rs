@@ -41,7 +41,10 @@ async fn what_integrations_are_read_from_is_looked_at() {
     assert!(line(&report, "integrations").starts_with("wrong "), "{report}");
     fs::create_dir(board.file("data")).unwrap();
     let (_, report) = doctor(&board, "operators: {}\nintegrations: {source: data}\n", &[]);
-    assert!(line(&report, "integrations").contains("0 objects wanted by bundle "), "{report}");
+    assert!(line(&report, "integrations").contains("the source holds no file of "), "{report}");
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/integrations/data");
+    let (_, report) = doctor(&board, &format!("operators: {{}}\nintegrations: {{source: {data}}}\n"), &[]);
+    assert!(line(&report, "integrations").contains(" objects wanted by bundle "), "{report}");
 }
 
 #[tokio::test]

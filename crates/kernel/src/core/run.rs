@@ -253,9 +253,9 @@ impl Core {
         let held = pending.held.len();
         writes.extend(pending.held);
         writes.extend(pending.refused);
-        self.count_stale(unit, &pending.reads, &mut writes);
+        let told = self.count_stale(now, unit, &pending.reads, &mut writes);
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
-        self.remember_refused(unit, &writes);
+        self.remember_refused(unit, if told { &writes } else { &[] });
         let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
         let ended = if gone { Ended::Gone } else { ended };
         let outcome = Outcome::Decided { writes, standing: pending.standing };

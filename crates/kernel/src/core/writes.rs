@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 
 use super::Core;
-use super::echo::Echo;
+use super::echo::{ECHO_PATIENCE_MS, Echo};
 use super::run::MAX_REFUSALS;
 use crate::applier::Carried;
 use crate::decision::{Write, WriteResult};
@@ -16,9 +16,18 @@ use crate::resource::ObjectKey;
 use crate::state::Finding;
 use crate::view::{Picture, Reads, Refusal};
 
-/// After how many runs in a row that came too late, on the same reads, a unit fails. A watch that is behind has caught up by
-/// then.
+/// After how many runs in a row that came too late, on the same reads, a unit fails.
 pub(super) const STALE_RUNS: u32 = 8;
+/// How long a unit must have come too late before it is told that it was refused, and may give up what it wants. A watch that is
+/// behind has caught up by then.
+const STALE_PATIENCE_MS: u64 = ECHO_PATIENCE_MS;
+
+/// How a unit comes too late.
+pub(super) struct Lateness {
+    reads: u64,
+    runs: u32,
+    since: Moment,
+}
 
 impl Core {
     /// For the unit's next run, and for that one alone.
@@ -38,25 +47,27 @@ impl Core {
     }
 
     /// A write that came too late is tried again at once, for what made it so is about to come in. When nothing comes in, it
-    /// is a failure like any other: with the server's words, and ever longer waits.
-    pub(super) fn count_stale(&mut self, unit: &UnitId, reads: &Reads, writes: &mut [Write]) {
+    /// is a failure like any other: with the server's words, and ever longer waits. Says whether the unit is to be told of it.
+    pub(super) fn count_stale(&mut self, now: Moment, unit: &UnitId, reads: &Reads, writes: &mut [Write]) -> bool {
         let is_stale = |write: &Write| matches!(write.result, WriteResult::Stale { .. });
         if !writes.iter().any(is_stale) {
             self.stale.remove(unit);
-            return;
+            return true;
         }
-        let read = contents_read(reads);
-        let (before, count) = self.stale.entry(unit.clone()).or_insert((read, 0));
-        *count = if *before == read { count.saturating_add(1) } else { 1 };
-        *before = read;
-        if *count < STALE_RUNS {
-            return;
+        let reads = contents_read(reads);
+        let late = self.stale.entry(unit.clone()).or_insert(Lateness { reads, runs: 0, since: now });
+        if late.reads != reads {
+            *late = Lateness { reads, runs: 0, since: now };
         }
-        for write in writes {
-            if let WriteResult::Stale { message } = &mut write.result {
-                write.result = WriteResult::Failed { message: std::mem::take(message) };
+        late.runs = late.runs.saturating_add(1);
+        if late.runs >= STALE_RUNS {
+            for write in writes {
+                if let WriteResult::Stale { message } = &mut write.result {
+                    write.result = WriteResult::Failed { message: std::mem::take(message) };
+                }
             }
         }
+        now.0 >= late.since.0 + STALE_PATIENCE_MS
     }
 
     /// Only what changed something is paid for, and a write that fails is a run that fails.

@@ -133,9 +133,9 @@ async fn a_service_account_of_ours_is_removed_with_its_environment(base: Base) {
     stage.settled().await;
     stage.delete("shop", ENVIRONMENTS, "stage").await;
     stage.until("no Secret", async || stage.secrets_of_argo().await.is_empty().then_some(())).await;
+    stage.until("no account", async || stage.all::<ServiceAccount>().await.is_empty().then_some(())).await;
     let asked = stage.network.environments.lock().unwrap().clone();
     assert!(asked.iter().any(|one| retires(one, &made)), "{asked:?}");
-    assert!(stage.all::<ServiceAccount>().await.is_empty());
 }
 
 fn retires(question: &Question, of: &Value) -> bool {
