@@ -52,7 +52,11 @@ pub fn print(report: &(impl Display + Serialize), form: Form) -> Result<(), Fail
 /// Writes data to stdout.
 pub fn write(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Who reads no further, as `head` does, has what it wanted.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }
 
 /// How long ago that was, as kubectl has it: in the largest unit that fits twice.

@@ -35,6 +35,9 @@ pub const REPOSITORIES: Kind =
 /// Secret.
 pub const SECRETS: Kind = Kind { root: "/api/v1", plural: "secrets", told: "Secret" };
 
+/// Who wrote, as `why` tells of what was made by word.
+const MANAGER: &str = "switchboard-gitops";
+
 /// Which cluster, and which tenant of it.
 #[derive(Args, Clone, Debug)]
 pub struct Tenant {
@@ -170,7 +173,7 @@ impl Side {
     /// Creates an object.
     pub async fn create(&self, of: &Kind, object: &Value) -> Result<Value, SideError> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let path = self.path(of, &self.namespace, "");
+        let path = format!("{}?fieldManager={MANAGER}", self.path(of, &self.namespace, ""));
         let act = format!("create {} `{name}`", of.told);
         match self.send(of, name, act, Method::POST, path, Some(object)).await {
             Err(SideError::Refused { code: 409, .. }) => {

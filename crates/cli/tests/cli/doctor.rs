@@ -44,7 +44,8 @@ async fn what_integrations_are_read_from_is_looked_at() {
     assert!(line(&report, "integrations").contains("the source holds no file of "), "{report}");
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/integrations/data");
     let (_, report) = doctor(&board, &format!("operators: {{}}\nintegrations: {{source: {data}}}\n"), &[]);
-    assert!(line(&report, "integrations").contains(" objects wanted by bundle "), "{report}");
+    assert!(line(&report, "integrations").contains("nothing says how cluster edge-01 is reached"), "{report}");
+    assert!(report.contains(" objects wanted by bundle "), "{report}");
 }
 
 #[tokio::test]

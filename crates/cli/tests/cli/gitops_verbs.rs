@@ -144,6 +144,8 @@ async fn an_application_is_created_shown_waited_for_and_deleted() {
     );
     let object: Value = serde_json::from_str(&told(&ground.run(&["get", "web", "-o", "json"]).await)).unwrap();
     assert_eq!((&object["kind"], &object["spec"]["type"]), (&json!("GitOpsDeployment"), &json!("automated")));
+    // For who asks why it is there.
+    assert_eq!(object["metadata"]["managedFields"][0]["manager"], "switchboard-gitops", "{object}");
     let list: Value = serde_json::from_str(&told(&ground.run(&["get", "-o", "json"]).await)).unwrap();
     assert_eq!(list["items"][0]["kind"], "GitOpsDeployment");
     assert!(told(&ground.run(&["get", "-o", "yaml"]).await).contains("kind: List\n"));

@@ -184,6 +184,15 @@ fn completions_are_for_three_shells() {
 }
 
 #[test]
+fn who_reads_no_further_is_told_of_no_error() {
+    let mut command = crate::process::switchboard(&["completion", "bash"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
 fn as_a_plugin_of_kubectl_it_is_the_same_binary() {
     let folder = tempfile::tempdir().unwrap();
     let plugin = folder.path().join("kubectl-switchboard");
