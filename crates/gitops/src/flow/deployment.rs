@@ -113,17 +113,23 @@ pub fn removal_id(deployment: &Uid) -> OperationId {
     OperationId::from(format!("delete-{deployment}"))
 }
 
-/// Removes all rows of a deployment, in an order in which none refers to one that is gone, and asks the agent to follow.
-fn remove(input: &Input<'_>, known: &Known, decision: &mut Decision) {
-    let changes = &mut decision.changes;
-    changes.extend(known.state.iter().map(Change::delete));
+/// Removes all rows of a deployment, in an order in which none refers to one that is gone.
+pub fn forget(known: &Known) -> Vec<Change> {
+    let mut changes: Vec<Change> = known.state.iter().map(Change::delete).collect();
     for sync in &known.syncs {
         changes.push(Change::update(sync, &SyncOperation { application: None, ..sync.clone() }));
     }
     changes.push(Change::delete(&known.mapping));
     changes.extend(known.owners.iter().map(Change::delete));
+    changes.extend(known.application.iter().map(Change::delete));
+    changes
+}
+
+/// Removes all rows of a deployment, and asks the agent to follow.
+fn remove(input: &Input<'_>, known: &Known, decision: &mut Decision) {
+    let changes = &mut decision.changes;
+    changes.extend(forget(known));
     let Some(application) = &known.application else { return };
-    changes.push(Change::delete(application));
     let id = removal_id(&known.mapping.deployment_uid);
     let wish = Wish {
         instance: &application.instance,

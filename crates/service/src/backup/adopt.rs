@@ -7,15 +7,16 @@ use jiff::Timestamp;
 use serde_json::Value;
 use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
 use switchboard_gitops::fleet::moving::{self, Act};
+use switchboard_gitops::flow::deployment;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::{EngineInstanceId, Uid};
 use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::{Application, ApplicationOwner, ClusterAccess, EngineInstance};
+use switchboard_ledger::rows::{Application, ApplicationOwner, ClusterAccess, DeploymentToApplication, EngineInstance};
 use switchboard_ledger::{Change, Filter, Key, Ledger, Moment};
 
 use super::BackupError;
 use crate::fleet::Engine;
-use crate::{ids, instance};
+use crate::{ids, instance, rows};
 
 /// How many rows were put right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub async fn adopt(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Resul
     }
     let instances = known(ledger, engine, &found).await?;
     let applications = follow(ledger, &found).await?;
+    let_go(ledger, &found).await?;
     wake(ledger, engine, objects).await?;
     Ok(Adopted { instances, applications })
 }
@@ -69,6 +71,23 @@ async fn follow(ledger: &Ledger, found: &Places<'_>) -> Result<usize, BackupErro
         followed += 1;
     }
     Ok(followed)
+}
+
+/// Forgets deployments whose Application went since. Their agent would make it anew, only for it to be deleted with all that it
+/// deployed when their resource turns out to be gone; of those whose resource is there, the rows are made again from it.
+async fn let_go(ledger: &Ledger, found: &Places<'_>) -> Result<(), BackupError> {
+    let applications: Vec<Application> = ledger.list(&Filter::all()).await?;
+    for row in applications.iter().filter(|row| !found.contains_key(row.name.as_str())) {
+        let mappings: Vec<DeploymentToApplication> = ledger.list(&Filter::all().is("application_id", &row.id)).await?;
+        let mut view = ledger.view().await?;
+        let mut changes = Vec::new();
+        for mapping in mappings {
+            changes.extend(deployment::forget(&rows::deployment(&mut view, mapping).await?));
+        }
+        view.end().await?;
+        ledger.commit(&changes).await?;
+    }
+    Ok(())
 }
 
 /// What was on its way when the backup's successor was lost: the copy that its row names goes on, others are let go.

@@ -158,3 +158,19 @@ async fn a_unit_that_moved_since_is_where_its_application_is() {
     // Looked at again, nothing is to be done.
     assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), Adopted::default());
 }
+
+#[tokio::test]
+async fn a_deployment_whose_application_went_since_is_forgotten() {
+    let ledger = filled().await;
+    let mapping = DeploymentToApplication {
+        application: ledger.list::<Application>(&Filter::all()).await.unwrap()[0].id.clone(),
+        deployment_uid: "x".into(),
+        name: Some("web".to_string()),
+        namespace: Some("shop".to_string()),
+        namespace_uid: None,
+    };
+    ledger.commit(&[Change::insert(&mapping)]).await.unwrap();
+    adopt::adopt(&ledger, &engine(), &[]).await.unwrap();
+    assert!(ledger.list::<DeploymentToApplication>(&Filter::all()).await.unwrap().is_empty());
+    assert!(ledger.list::<Application>(&Filter::all()).await.unwrap().is_empty());
+}
