@@ -79,6 +79,8 @@ struct Inner {
     credentials: Arc<Desk<credential::Question, credential::Answer>>,
     /// Whether the upkeep of Operations has a time to look again.
     is_kept_up: AtomicBool,
+    /// Whether an Operation changed since it last began to look.
+    is_news: AtomicBool,
     /// What was seen of a namespace when it was settled, as a hash.
     settled: Mutex<BTreeMap<Box<str>, u64>>,
 }
@@ -93,6 +95,7 @@ impl Backend {
             accounts: Arc::default(),
             credentials: Arc::default(),
             is_kept_up: AtomicBool::default(),
+            is_news: AtomicBool::default(),
             settled: Mutex::default(),
         }))
     }
@@ -129,12 +132,25 @@ impl Backend {
         );
     }
 
-    fn set_upkeep(&self, is_kept_up: bool) {
-        self.0.is_kept_up.store(is_kept_up, Ordering::Relaxed);
+    /// The upkeep begins to look: what changes from here on it may not see.
+    fn begin_upkeep(&self) {
+        self.0.is_news.store(false, Ordering::SeqCst);
     }
 
-    fn is_kept_up(&self) -> bool {
-        self.0.is_kept_up.load(Ordering::Relaxed)
+    /// The upkeep looks again, or does not. Says whether it must after all: either it is told here, or it is woken.
+    fn end_upkeep(&self, looks_again: bool) -> bool {
+        self.0.is_kept_up.store(looks_again, Ordering::SeqCst);
+        let missed = !looks_again && self.0.is_news.load(Ordering::SeqCst);
+        if missed {
+            self.0.is_kept_up.store(true, Ordering::SeqCst);
+        }
+        missed
+    }
+
+    /// An Operation changed. Says whether the upkeep must be woken for it.
+    fn wakes_upkeep(&self) -> bool {
+        self.0.is_news.store(true, Ordering::SeqCst);
+        !self.0.is_kept_up.load(Ordering::SeqCst)
     }
 
     fn is_settled(&self, namespace: &str, seen: u64) -> bool {

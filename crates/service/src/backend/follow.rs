@@ -74,7 +74,7 @@ impl Backend {
             }
         }
         view.end().await?;
-        if !self.is_kept_up() && seen.iter().any(|(table, _)| *table == "operation") {
+        if seen.iter().any(|(table, _)| *table == "operation") && self.wakes_upkeep() {
             woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
         }
         Ok(woken)

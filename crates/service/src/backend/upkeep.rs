@@ -54,6 +54,7 @@ impl Outward for Upkeep {
         let plan = self.0.store().wait(async {
             let question: Question = serde_json::from_value(request.clone())?;
             let now = asked::now(&question.now, &question.stamp)?.moment;
+            self.0.begin_upkeep();
             self.0.store().settle(async |view| self.decide_on(view, now).await).await
         })?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
@@ -98,7 +99,9 @@ impl Upkeep {
                 break;
             }
         }
-        self.0.set_upkeep(again_ms.is_some());
+        if self.0.end_upkeep(again_ms.is_some()) {
+            again_ms = u64::try_from(ring_after).ok();
+        }
         plan.again = again_ms.map(Duration::from_millis);
         Ok((changes, plan))
     }
@@ -109,4 +112,31 @@ const LOOK_AGAIN_MS: i64 = 60 * 1000;
 
 fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use switchboard_ledger::{Address, Ledger, Sealing};
+
+    use super::*;
+    use crate::backend::Settings;
+    use crate::store::Store;
+
+    #[tokio::test]
+    async fn what_changes_while_it_looks_is_looked_at() {
+        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+        let store = Store::new(ledger, tokio::runtime::Handle::current());
+        let backend = Backend::new(store, Settings::default());
+        assert!(backend.wakes_upkeep(), "nobody looks");
+        backend.begin_upkeep();
+        assert!(!backend.end_upkeep(true));
+        assert!(!backend.wakes_upkeep(), "it looks again by itself");
+        backend.begin_upkeep();
+        assert!(!backend.wakes_upkeep());
+        assert!(backend.end_upkeep(false), "what came while it looked is not lost");
+        backend.begin_upkeep();
+        assert!(!backend.end_upkeep(false), "and then there is rest");
+        assert!(backend.wakes_upkeep());
+    }
 }
