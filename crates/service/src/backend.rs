@@ -77,7 +77,7 @@ struct Inner {
     /// Questions about service accounts that nobody wants any more.
     accounts: Arc<Desk<environment::Question, environment::Answer>>,
     credentials: Arc<Desk<credential::Question, credential::Answer>>,
-    /// Whether the upkeep of Operations has a time to look again.
+    /// Whether the upkeep of Operations soon looks at open ones again.
     is_kept_up: AtomicBool,
     /// Whether an Operation changed since it last began to look.
     is_news: AtomicBool,
@@ -137,7 +137,8 @@ impl Backend {
         self.0.is_news.store(false, Ordering::SeqCst);
     }
 
-    /// The upkeep looks again, or does not. Says whether it must after all: either it is told here, or it is woken.
+    /// The upkeep looks at open Operations again, or there are none. Says whether it must after all: either it is told here, or it
+    /// is woken.
     fn end_upkeep(&self, looks_again: bool) -> bool {
         self.0.is_kept_up.store(looks_again, Ordering::SeqCst);
         let missed = !looks_again && self.0.is_news.load(Ordering::SeqCst);

@@ -77,7 +77,7 @@ impl Upkeep {
         let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
         let mut plan = Plan::in_order();
         let mut changes = Vec::new();
-        let mut again_ms: Option<u64> = None;
+        let (mut again_ms, mut is_open_any): (Option<u64>, bool) = (None, false);
         let mut page = Filter::all().limit(PAGE);
         loop {
             let rows: Vec<Operation> = view.list(&page).await?;
@@ -88,6 +88,7 @@ impl Upkeep {
                 // One that is rung for is looked at again as well: it may fall silent.
                 let left = (ring_after - now.since_ms(row.created_on)).max(ring_after.min(LOOK_AGAIN_MS));
                 again_ms = least(again_ms, u64::try_from(left).ok());
+                is_open_any = true;
             }
             let old: Vec<Operation> = rows.into_iter().filter(|row| !too_new(row)).collect();
             let decision = tidy(&old, &[], &instances, now);
@@ -99,8 +100,9 @@ impl Upkeep {
                 break;
             }
         }
-        if self.0.end_upkeep(again_ms.is_some()) {
-            again_ms = u64::try_from(ring_after).ok();
+        // That closed ones are to go in an hour is no look at those that are opened meanwhile.
+        if self.0.end_upkeep(is_open_any) {
+            again_ms = least(again_ms, u64::try_from(ring_after).ok());
         }
         plan.again = again_ms.map(Duration::from_millis);
         Ok((changes, plan))
@@ -117,11 +119,14 @@ fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use switchboard_gitops::flow::tenant::Namespace;
+    use switchboard_ledger::ids::{OperationResource, OperationState};
     use switchboard_ledger::{Address, Ledger, Sealing};
 
     use super::*;
     use crate::backend::Settings;
     use crate::store::Store;
+    use crate::{ids, instance};
 
     #[tokio::test]
     async fn what_changes_while_it_looks_is_looked_at() {
@@ -138,5 +143,37 @@ mod tests {
         backend.begin_upkeep();
         assert!(!backend.end_upkeep(false), "and then there is rest");
         assert!(backend.wakes_upkeep());
+    }
+
+    #[tokio::test]
+    async fn what_is_over_keeps_nobody_from_looking_at_what_is_new() {
+        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+        ledger.migrate().await.unwrap();
+        let now = Moment::from_unix_us(3_000_000);
+        let namespace = Namespace { name: "argocd".to_string(), uid: "n".into() };
+        let mut view = ledger.view().await.unwrap();
+        let changes = instance::register(&mut view, &"s".into(), &namespace, ids::new, now).await.unwrap();
+        view.end().await.unwrap();
+        ledger.commit(&changes).await.unwrap();
+        let instance: EngineInstance = ledger.list(&Filter::all()).await.unwrap().remove(0);
+        let over = Operation {
+            id: "over".into(),
+            instance: instance.id,
+            resource_id: "app".to_string(),
+            owner: None,
+            resource: OperationResource::Application,
+            created_on: now,
+            last_state_update: now,
+            state: OperationState::Completed,
+            human_readable_state: None,
+            gc_expiration_s: None,
+        };
+        let upkeep =
+            Upkeep(Backend::new(Store::new(ledger.clone(), tokio::runtime::Handle::current()), Settings::default()));
+        ledger.commit(&[Change::insert(&over)]).await.unwrap();
+        let mut view = ledger.view().await.unwrap();
+        let (_, plan) = upkeep.decide_on(&mut view, now).await.unwrap();
+        assert!(plan.again.is_some_and(|again| again > Duration::from_secs(600)), "it goes later");
+        assert!(upkeep.0.wakes_upkeep());
     }
 }

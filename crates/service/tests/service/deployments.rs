@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use switchboard_ledger::ids::OperationState;
 use switchboard_ledger::rows::*;
+use switchboard_ledger::{Change, Moment};
 
 use crate::base::{Base, on_both};
 use crate::stage::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, Stage, create, plain, send, uid};
@@ -15,6 +17,7 @@ on_both! {
     an_edit_of_the_application_is_undone_and_a_deleted_one_comes_back
     a_deployment_with_a_finalizer_goes_when_argo_cd_is_done
     a_deployment_made_anew_is_another
+    an_operation_that_nobody_rings_for_is_rung_for
     what_went_while_nobody_looked_is_removed
     a_tenant_whose_namespace_goes_leaves_nothing
     an_idle_deployment_costs_nothing
@@ -173,6 +176,27 @@ async fn a_deployment_made_anew_is_another(base: Base) {
     stage.until("the new Application", async || stage.application(&second).await).await;
     stage.until("the old one gone", async || stage.application(&first).await.is_none().then_some(())).await;
     assert_eq!(stage.all::<Application>().await.len(), 1);
+}
+
+/// Its unit was killed, or had to wait, between the row and the ring; and others are over, and go in an hour.
+async fn an_operation_that_nobody_rings_for_is_rung_for(base: Base) {
+    let stage = Stage::new(base).await;
+    stage.deploy("shop", "web", plain()).await;
+    synced(&stage, "shop", "web").await;
+    stage.settled().await;
+    let over: Operation = stage.all().await.pop().unwrap();
+    assert_eq!(over.state, OperationState::Completed);
+    let now = Moment::from_unix_us(jiff::Timestamp::now().as_microsecond());
+    let lost = Operation {
+        id: "lost".into(),
+        state: OperationState::Waiting,
+        created_on: now,
+        last_state_update: now,
+        ..over
+    };
+    stage.ledger.commit(&[Change::insert(&lost)]).await.unwrap();
+    let is_over = |row: &Operation| row.id == lost.id && row.state == OperationState::Completed;
+    stage.until("its end", async || stage.all::<Operation>().await.into_iter().find(is_over)).await;
 }
 
 async fn what_went_while_nobody_looked_is_removed(base: Base) {
