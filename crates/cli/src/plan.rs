@@ -92,7 +92,7 @@ impl Plan {
 
 /// What was decided, as a report.
 pub fn report(closed: &[Closed]) -> PlanReport {
-    let mut report = PlanReport { writes: Vec::new(), undecided: Vec::new() };
+    let mut report = PlanReport::default();
     let mut runs: Vec<&Closed> = closed.iter().collect();
     // A unit may have been parked before it decided; its last word counts.
     runs.sort_by_key(|closed| (closed.decision.unit.clone(), std::cmp::Reverse(closed.decision.id)));

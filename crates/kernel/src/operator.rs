@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::place::{ClusterName, Place, Topology};
 use crate::plan::Plan;
@@ -279,6 +280,12 @@ pub trait Operator: Send + Sync + 'static {
     /// reads, which takes memory. Operators that ask the same of the arbiter each time need not know.
     fn reads_managers(&self) -> bool {
         false
+    }
+
+    /// What it decides by beside what it reads: of its configuration, as far as it is not what it does by itself. Recorded with
+    /// each decision, so that the same can be decided again; nothing secret.
+    fn settings(&self) -> Value {
+        Value::Null
     }
 
     /// What is to be written for a unit, given what is.

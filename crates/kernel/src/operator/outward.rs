@@ -46,6 +46,11 @@ pub trait Outward: Send + Sync + 'static {
         false
     }
 
+    /// As [`Operator::settings`].
+    fn settings(&self) -> Value {
+        Value::Null
+    }
+
     /// As [`Operator::decide`], with a door to the outside.
     ///
     /// # Errors
@@ -83,6 +88,10 @@ impl<T: Outward> Outward for Arc<T> {
         (**self).reads_managers()
     }
 
+    fn settings(&self) -> Value {
+        (**self).settings()
+    }
+
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         (**self).decide(unit, view, outside)
     }
@@ -110,6 +119,10 @@ impl<T: Outward> Operator for Reaching<T> {
 
     fn reads_managers(&self) -> bool {
         self.0.reads_managers()
+    }
+
+    fn settings(&self) -> Value {
+        self.0.settings()
     }
 
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
