@@ -130,9 +130,8 @@ impl Individual {
             return Err(IndividualError::NoProgram(self.operator.clone()));
         }
         let name = own_name(&program).ok_or_else(|| IndividualError::NoName(self.operator.clone()))?;
-        let mut operator = OperatorConfig::default();
-        operator.process = Some(ProcessConfig { program, ..ProcessConfig::default() });
-        Ok((name, operator))
+        let process = Some(ProcessConfig { program, ..ProcessConfig::default() });
+        Ok((name, OperatorConfig { process, ..OperatorConfig::default() }))
     }
 }
 
