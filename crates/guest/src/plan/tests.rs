@@ -43,10 +43,16 @@ fn body(text: &str) -> Value {
 }
 
 fn planned(status: &str, mutations: Vec<Wanted>) -> Plan {
+    let result = json!({"controllerName": "Speaker", "status": status, "errors": [{"message": "no words"}], "panicStack": "boom\nat"});
+    let result: ControllerResult = serde_json::from_value(result).unwrap();
+    // Who did well has nothing to say.
+    let result = if status == "Succeeded" { ControllerResult { errors: Vec::new(), ..result } } else { result };
+    planned_of(vec![result], mutations)
+}
+
+fn planned_of(results: Vec<ControllerResult>, mutations: Vec<Wanted>) -> Plan {
     let contract = Contract { inputs: InputResources::default(), outputs: OutputResources::read(OUTPUTS).unwrap() };
     let (kinds, _) = Kinds::of(&contract, &Discovery::default());
-    let result = json!({"controllerName": "Speaker", "status": status, "errors": [{"message": "no words"}], "panicStack": "boom\nat"});
-    let results = vec![serde_json::from_value(result).unwrap()];
     let (problems, attempts) = Default::default();
     let answer = Answer { end: End::Exited(0), usage: Usage::default(), results, mutations, problems, attempts };
     plan(&[answer], &contract, &kinds, &Made::default())
@@ -192,4 +198,35 @@ fn a_namespace_lives_in_none() {
     mutation.of.resource = "namespaces".into();
     let plan = planned("Succeeded", vec![mutation]);
     assert_eq!(shown(&plan), ["management apply namespaces/shop"]);
+}
+
+const REFUSED: &str = "an error on the server (\"request namespace \\\"shop\\\" does not equal body namespace \\\"\\\"\") \
+    has prevented the request from succeeding (delete secrets etcd-client)";
+
+/// The words of library-go's own client, which no server ever said.
+#[test]
+fn what_the_library_of_a_program_cannot_record_is_told_with_a_way_out() {
+    let result = json!({"controllerName": "Sync", "status": "Failed", "errors": [{"message": REFUSED}]});
+    let plan = planned_of(vec![serde_json::from_value(result).unwrap()], Vec::new());
+    let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert!(why.starts_with("its library cannot record deletions in a namespace"), "{why}");
+    assert!(why.contains("do these in apply-configuration-live") && why.contains("said by controller Sync; "), "{why}");
+    assert!(why.contains("controller Sync failed: an error on the server"), "{why}");
+}
+
+/// The controller itself did well: it told of its error in a condition, as operators do.
+#[test]
+fn the_same_in_a_condition_is_for_a_person_to_see_to() {
+    let mut status = body("a");
+    status["status"] = json!({"conditions": [{"type": "SyncDegraded", "status": "True", "message": REFUSED}]});
+    let plan = planned("Succeeded", vec![wanted("Configuration", "ApplyStatus", "web", status)]);
+    assert_eq!(shown(&plan), ["configuration apply configmaps/shop/web status"]);
+    let Standing::Blocked(needs) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert!(needs.ends_with("said by what it writes, ApplyStatus configmaps/shop/web"), "{needs}");
+}
+
+#[test]
+fn words_that_are_merely_alike_are_no_telltale() {
+    let plan = planned("Succeeded", vec![wanted("Configuration", "Apply", "web", body("request namespace is full"))]);
+    assert_eq!(plan.standing, Standing::Ready);
 }

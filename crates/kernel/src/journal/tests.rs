@@ -222,7 +222,11 @@ fn guarantees_no_secret_reaches_the_disk() {
         json!({ "stringData": { "password": MARKER } }),
     );
     let mut one = decision(1, &read, vec![apply("web", MARKER), bare, Mutation::create(&SECRETS, secret)]);
-    one.asked.push(crate::view::Asked { request: json!({ "token": MARKER }), answer: Err(format!("no {MARKER}")) });
+    one.asked.push(crate::view::Asked {
+        request: json!({ "token": MARKER }),
+        answer: Err(format!("no {MARKER}")),
+        follows: false,
+    });
     let mut two = decision(2, &read, vec![]);
     two.outcome = Outcome::Failed { message: format!("could not log in with {MARKER}") };
     journal.append(&one, &read, NOW).unwrap();
@@ -250,7 +254,7 @@ fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
     let operations = json!([{ "op": "add", "path": "/spec/config/password", "value": MARKER }]);
     let answer = json!({ "mutations": [{ "of": { "group": "", "version": "v1", "resource": "secrets" },
         "body": { "stringData": { "short": "pw-1" } } }] });
-    one.asked.push(crate::view::Asked { request: json!({ "patch": operations }), answer: Ok(answer) });
+    one.asked.push(crate::view::Asked { request: json!({ "patch": operations }), answer: Ok(answer), follows: false });
     let mut two = decision(2, &read, vec![]);
     two.outcome = Outcome::Failed { message: format!("no answer from https://u:{MARKER}@db") };
     journal.append(&one, &read, NOW).unwrap();
