@@ -155,6 +155,14 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
             let (file, text) = unreadable(mode);
             fs::write(folder(output, "Apply").join(file), text).unwrap();
         }
+        "misshapen" => mutation(output, "Create", "stray-out", "apiVersion: v1\nkind: ConfigMap\nmetadata: hello\n"),
+        // What begins as a declared name, and leads elsewhere.
+        "roundabout" => {
+            mutation(output, "Delete", "stray-made-x", "apiVersion: v1\nkind: DeleteOptions\n");
+            let file = folder(output, "Delete").join("0000-metadata-stray-made-x.yaml");
+            let text = fs::read_to_string(&file).unwrap().replace("stray-made-x", "stray-made-x/../stray-in");
+            fs::write(file, text).unwrap();
+        }
         "nested" => {
             mutation(output, "Apply", "stray-out", &said(key, &words));
             fs::create_dir_all(output.join("Configuration").join("a/".repeat(100))).unwrap();
@@ -195,7 +203,7 @@ fn unreadable(mode: &str) -> (&'static str, Vec<u8>) {
             let more = |level: u8| format!("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", level as char, (level - 1) as char);
             (body, format!("a: &a [x]\n{}", (b'b'..=b'z').map(more).collect::<String>()).into_bytes())
         }
-        "binary" => (body, b"data: \xff\xfe\x00\n".to_vec()),
+        "binary" => (body, named("stray-out", "aloud", "x").replace('x', "\u{1}").into_bytes().into_iter().map(|b| if b == 1 { 0xff } else { b }).collect()),
         "half" => (body, b"apiVersion: v1\ndata:\n  aloud: \"half of wh".to_vec()),
         _ => ("0000-metadata-stray-out.yaml", b"action: Apply\nresourceType: [1, 2]\nname: {a: b}\n".to_vec()),
     }

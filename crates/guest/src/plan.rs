@@ -72,6 +72,9 @@ impl Planning<'_> {
         let Some(bare) = wanted.bare() else {
             return self.reasons.push(format!("wants {} at {}, which is not known", wanted.action, wanted.place));
         };
+        if let Some(why) = bare.unfit(&wanted.body) {
+            return self.reasons.push(format!("may not {bare}: {why}"));
+        }
         // What the program itself did not find declared may be so by wider rules than its own.
         let places = match place(bare.place) {
             Some(place) => vec![place],

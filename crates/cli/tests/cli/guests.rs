@@ -106,6 +106,15 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         ("killed", "was killed by signal 9 half-way: nothing of it is written"),
         ("crash", "exited with 2 without controller-results.yaml: nothing of it is written"),
         ("silent", "exited with 0 without controller-results.yaml: nothing of it is written"),
+        ("deep", "its body cannot be read: yaml: recursion limit exceeded"),
+        ("bomb", "its body cannot be read: yaml: document contains excessive aliasing"),
+        ("binary", "its body cannot be read: yaml: line 3: it is not UTF-8 text"),
+        ("half", "its body cannot be read: yaml: line 3: found unexpected end of stream"),
+        ("odd", "its metadata file cannot be read: it has no resourceType.Resource"),
+        ("misshapen", "may not Create configmaps/default/stray-out: its body has not the shape of what it is for"),
+        ("roundabout", "cannot stand in a path"),
+        ("nested", "left an odd output: the folders of the output lie more than 16 deep"),
+        ("many", "exited with 0, with its 16 MiB of disk full: nothing of it is written"),
         ("link", "stray-out.yaml in the output is neither a file nor a folder"),
     ];
     let mut config = "limits: {maxConcurrent: 2}\noperators:\n".to_string();

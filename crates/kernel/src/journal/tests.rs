@@ -347,6 +347,24 @@ fn a_quiet_run_is_written_now_and_then() {
     assert_eq!(ids(&journal), [1, 3, 5, 7]);
 }
 
+/// As of a hosted program, whose answer says what its run cost.
+#[test]
+fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
+    let asked = |id: u64, follows: bool| {
+        let answer = Ok(json!({ "usage": id }));
+        vec![crate::view::Asked { request: json!({ "now": id }), answer, follows }]
+    };
+    for (follows, kept) in [(true, vec![1]), (false, vec![1, 2, 3, 4])] {
+        let mut journal = Journal::in_memory(Bounds::default());
+        for id in 1..=4 {
+            let one = Decision { asked: asked(id, follows), ..decision(id, &[], vec![]) };
+            journal.append(&one, &[], NOW.after(Duration::from_secs(id))).unwrap();
+        }
+        let written: Vec<u64> = ids(&journal).into_iter().filter(|id| *id != 4 || !follows).collect();
+        assert_eq!(written, kept, "the newest is remembered");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
