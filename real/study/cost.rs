@@ -21,6 +21,8 @@ pub struct Memory {
     pub peak_bytes: u64,
     /// Bytes times seconds.
     pub byte_seconds: f64,
+    /// How many processes wanted to run meanwhile, on the whole machine and on average.
+    pub load: f64,
 }
 
 /// Looks at processes, and all they start, until it is told to stop.
@@ -35,13 +37,14 @@ impl Sampler {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
         let thread = std::thread::spawn(move || {
-            let (mut memory, mut last) = (Memory::default(), Instant::now());
+            let (mut memory, mut last, mut looks) = (Memory::default(), Instant::now(), 0.0);
             while !told.load(Ordering::Relaxed) {
                 std::thread::sleep(SAMPLE);
                 let now: u64 = family(&roots).into_iter().map(share).sum();
                 memory.peak_bytes = memory.peak_bytes.max(now);
                 memory.byte_seconds += now as f64 * last.elapsed().as_secs_f64();
                 last = Instant::now();
+                (memory.load, looks) = ((memory.load * looks + load()) / (looks + 1.0), looks + 1.0);
             }
             memory
         });
@@ -86,6 +89,12 @@ fn share(process: u32) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kib.unwrap_or_default() * 1024
+}
+
+/// How many processes want to run, of the last minute.
+fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 /// The processor time of a process so far.

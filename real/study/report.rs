@@ -27,7 +27,7 @@ pub fn page(script: &Script, sides: &[Side]) -> String {
 
 type Row = (&'static str, fn(&Side) -> String);
 
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 15] = [
     ("watches, open at the end", |side| side.requests.watches.to_string()),
     ("watches begun", |side| side.requests.watches_begun.to_string()),
     ("requests that read", |side| side.requests.reads.to_string()),
@@ -39,8 +39,13 @@ const ROWS: [Row; 13] = [
     ("of the kube-apiserver meanwhile, s", |side| seconds(side.apiserver_cpu)),
     ("of etcd meanwhile, s", |side| seconds(side.etcd_cpu)),
     ("runs of a program's two commands", |side| side.runs.map_or("–".into(), |runs| runs.to_string())),
+    ("processor time of one such run and what it caused, s", |side| match (side.cpu, side.runs) {
+        (Some(cpu), Some(runs)) if runs > 0 => format!("{:.2}", cpu.as_secs_f64() / runs as f64),
+        _ => "–".into(),
+    }),
     ("from a change to its effect: median, ms", |side| millis(&side.delays, 50)),
     ("the same, 95th percentile, ms", |side| millis(&side.delays, 95)),
+    ("load of the machine meanwhile, mean", |side| format!("{:.1}", side.memory.load)),
 ];
 
 fn table(sides: &[Side]) -> String {
@@ -87,6 +92,7 @@ fn words(script: &Script, sides: &[Side]) -> String {
          start to the end of the script.\n\
          - *Processor time*: of the control group in which a side ran, launchers of the sandbox included.\n\
          - *Start*, from the start of the processes until every Beacon has all its conditions: {}. It is in the figures.\n\n\
+         {}\
          ## What it means, and what not\n\n\
          A resident operator pays for its memory all the time and for a change hardly anything: its informers are warm. A hosted one pays for \
          each run,\nwhich starts a Go program twice and lets it read its input. So hosting saves memory and watches, and costs processor time \
@@ -94,6 +100,26 @@ fn words(script: &Script, sides: &[Side]) -> String {
          busier than a platform is\nover a day, and a small operator such as this one has small informers: both favour the resident side.\n",
         ratios.join("\n"),
         starts.join("; "),
+        this_run(sides),
         script.duration.as_secs(),
+    )
+}
+
+/// Under which conditions it came out: as much of it as a program can know.
+fn this_run(sides: &[Side]) -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let date = jiff::Timestamp::now().strftime("%-d %B %Y");
+    let built = switchboard_suite::process::binary().ok().and_then(|path| path.parent()?.file_name());
+    let built = built.map_or("unknown".into(), |folder| folder.to_string_lossy().into_owned());
+    let busiest = sides.iter().map(|side| side.memory.load).fold(0.0, f64::max);
+    let busy = if busiest > cores as f64 {
+        "Others used the machine meanwhile, so delays are longer than on a quiet one, and processor times a little: they count the work, not the\n\
+         waiting, but caches are shared."
+    } else {
+        "The machine had little else to do."
+    };
+    format!(
+        "## This run\n\n\
+         One run of each side, one after the other, ended on {date}; `switchboard` is of the profile `{built}`, on {cores} cores. {busy}\n\n"
     )
 }

@@ -2,7 +2,7 @@
 //! the standard library, and hosts it: what it does wrong must come to nothing.
 //!
 //! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, shares, sparse, never, panics, killed,
-//! undeclared, link, generates, twice, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
+//! undeclared, link, generates, twice, tells, loops, degraded, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
 //! can be said as `socket=ADDRESS`.
 //!
 //! What it does when it behaves: the ConfigMap `default/stray-in` has a `words`; `default/stray-out` is to say them aloud.
@@ -36,6 +36,7 @@ operandResources:
 
 const OUTPUTS: &str = "\
 configurationResources:
+  eventingNamespaces: [default]
   exactResources:
   - group: \"\"
     name: stray-out
@@ -55,12 +56,18 @@ userWorkloadResources: {}
 /// What `widgets` reads as well: a type that a cluster may not serve.
 const WIDGET: &str = "  - {group: stray.example.com, name: one, resource: widgets, version: v1}\n";
 
+/// What `loops` reads as well: what it writes itself.
+const OWN: &str = "  - {group: \"\", name: stray-out, namespace: default, resource: configmaps, version: v1}\n";
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mode = std::env::var("STRAY").unwrap_or_default();
     match arguments.first().map(String::as_str) {
         Some("input-resources") if mode == "widgets" => {
             print!("{}", INPUTS.replace("  labelSelected", &format!("{WIDGET}  labelSelected")));
+        }
+        Some("input-resources") if mode == "loops" => {
+            print!("{}", INPUTS.replace("  labelSelected", &format!("{OWN}  labelSelected")));
         }
         Some("input-resources") => print!("{INPUTS}"),
         Some("output-resources") => print!("{OUTPUTS}"),
@@ -124,10 +131,55 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
                 fs::write(folder.join(format!("0001-{part}-stray-out.yaml")), text.replace(": one", ": two")).unwrap();
             }
         }
+        "tells" => {
+            mutation(output, "Apply", "stray-out", &said(key, &words));
+            event(output, &flag(arguments, "now"));
+        }
+        "degraded" => {
+            let condition = "request namespace \\\"default\\\" does not equal body namespace \\\"\\\"";
+            let body = named("stray-out", key, "x").replace("\"x\"", &format!("\"an error on the server ({condition})\""));
+            mutation(output, "Apply", "stray-out", &body);
+        }
+        // Says something new each time it sees what it said.
+        "loops" => {
+            let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+            mutation(output, "Apply", "stray-out", &said(key, &format!("n{nanos}")));
+        }
         "widgets" => {
             let input = flag(arguments, "input-dir");
             let there = Path::new(&input).join("cluster-scoped-resources/stray.example.com/widgets.yaml").exists();
             mutation(output, "Apply", "stray-out", &said(key, if there { "a widget" } else { "no widget" }));
+        }
+        "deep" | "bomb" | "binary" | "half" | "odd" => {
+            mutation(output, "Apply", "stray-out", &said(key, &words));
+            let (file, text) = unreadable(mode);
+            fs::write(folder(output, "Apply").join(file), text).unwrap();
+        }
+        "misshapen" => mutation(output, "Create", "stray-out", "apiVersion: v1\nkind: ConfigMap\nmetadata: hello\n"),
+        // What begins as a declared name, and leads elsewhere.
+        "roundabout" => {
+            mutation(output, "Delete", "stray-made-x", "apiVersion: v1\nkind: DeleteOptions\n");
+            let file = folder(output, "Delete").join("0000-metadata-stray-made-x.yaml");
+            let text = fs::read_to_string(&file).unwrap().replace("stray-made-x", "stray-made-x/../stray-in");
+            fs::write(file, text).unwrap();
+        }
+        "nested" => {
+            mutation(output, "Apply", "stray-out", &said(key, &words));
+            fs::create_dir_all(output.join("Configuration").join("a/".repeat(100))).unwrap();
+        }
+        "many" => {
+            mutation(output, "Apply", "stray-out", &said(key, &words));
+            results(output, "status: Succeeded");
+            while fs::write(output.join(format!("Configuration/{}", std::process::id())), "").is_ok() {
+                let number = fs::read_dir(output.join("Configuration")).unwrap().count();
+                fs::rename(output.join(format!("Configuration/{}", std::process::id())), output.join(format!("Configuration/n{number}"))).unwrap();
+                for more in 0..1000 {
+                    if fs::write(output.join(format!("Configuration/n{number}-{more}")), "").is_err() {
+                        return;
+                    }
+                }
+            }
+            return;
         }
         "wanders" => {}
         "" | "good" => mutation(output, "Apply", "stray-out", &said(key, &words)),
@@ -140,6 +192,21 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
         },
     }
     results(output, "status: Succeeded");
+}
+
+/// What nobody can read, in place of a file that it should have left.
+fn unreadable(mode: &str) -> (&'static str, Vec<u8>) {
+    let body = "0000-body-stray-out.yaml";
+    match mode {
+        "deep" => (body, "[".repeat(1 << 20).into_bytes()),
+        "bomb" => {
+            let more = |level: u8| format!("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", level as char, (level - 1) as char);
+            (body, format!("a: &a [x]\n{}", (b'b'..=b'z').map(more).collect::<String>()).into_bytes())
+        }
+        "binary" => (body, named("stray-out", "aloud", "x").replace('x', "\u{1}").into_bytes().into_iter().map(|b| if b == 1 { 0xff } else { b }).collect()),
+        "half" => (body, b"apiVersion: v1\ndata:\n  aloud: \"half of wh".to_vec()),
+        _ => ("0000-metadata-stray-out.yaml", b"action: Apply\nresourceType: [1, 2]\nname: {a: b}\n".to_vec()),
+    }
 }
 
 /// Asks the API server with the identity it was given, through the proxy, and writes down how that went.
@@ -213,6 +280,22 @@ fn mutation(output: &Path, action: &str, name: &str, body: &str) {
     fs::write(folder.join(format!("0000-body-{name}{generate}.yaml")), body).unwrap();
 }
 
+/// Tells what it does in every run, under a name that holds the time.
+fn event(output: &Path, now: &str) {
+    let folder = output.join("Configuration/Create/namespaces/default/core/events");
+    fs::create_dir_all(&folder).unwrap();
+    let name = format!("stray.{}.5bfc8f45", now.replace([':', '-'], "").to_lowercase());
+    let metadata = format!(
+        "action: Create\ncontrollerInstanceName: \"\"\ngenerateName: \"\"\nname: {name}\nnamespace: default\nresourceType:\n  Group: \"\"\n  Resource: events\n  Version: v1\n"
+    );
+    let about = "involvedObject:\n  apiVersion: v1\n  kind: ConfigMap\n  name: stray-out\n  namespace: default\n";
+    let body = format!(
+        "apiVersion: v1\ncount: 1\neventTime: null\nfirstTimestamp: {now:?}\n{about}kind: Event\nlastTimestamp: {now:?}\nmessage: it spoke\nmetadata:\n  creationTimestamp: null\n  name: {name}\n  namespace: default\nreason: Spoke\nsource:\n  component: stray\ntype: Normal\n"
+    );
+    fs::write(folder.join(format!("0000-metadata-{name}.yaml")), metadata).unwrap();
+    fs::write(folder.join(format!("0000-body-{name}.yaml")), body).unwrap();
+}
+
 fn results(output: &Path, result: &str) {
     let text = format!("controllerResults:\n- controllerName: stray-Speaker\n  {result}\n");
     fs::write(output.join("controller-results.yaml"), text).unwrap();
@@ -220,7 +303,11 @@ fn results(output: &Path, result: &str) {
 
 unsafe extern "C" {
     fn mmap(at: *mut u8, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
+    fn madvise(at: *mut u8, length: usize, advice: i32) -> i32;
+    fn syscall(number: i64, ...) -> i64;
     fn memfd_create(name: *const std::ffi::c_char, flags: u32) -> i32;
+    fn msgget(key: i32, flags: i32) -> i32;
+    fn semget(key: i32, number: i32, flags: i32) -> i32;
     fn shmget(key: i32, size: usize, flags: i32) -> i32;
 }
 
@@ -241,11 +328,82 @@ fn shared() -> Result<String, String> {
     Ok("100 GiB".to_string())
 }
 
+const FAILED: isize = -1;
+
+/// Fills shared memory and takes it out of its own account: 300 MiB, which it goes on holding.
+fn hidden(file: Option<String>) -> Result<String, String> {
+    const SIZE: usize = 1 << 20;
+    const READ_WRITE: i32 = 3;
+    const DONT_NEED: i32 = 4;
+    let failed = |number: usize| format!("after {number} MiB: {}", std::io::Error::last_os_error());
+    for number in 0..300 {
+        let open = file.as_ref().map(|file| fs::File::options().read(true).write(true).open(file));
+        let open = open.transpose().map_err(|error| error.to_string())?;
+        let (flags, file) = open.as_ref().map_or((0x21, -1), |file| (0x01, std::os::fd::AsRawFd::as_raw_fd(file)));
+        // SAFETY: a new mapping, written within its bounds and never given back.
+        let memory = unsafe { mmap(std::ptr::null_mut(), SIZE, READ_WRITE, flags, file, 0) };
+        if memory as isize == FAILED {
+            return Err(failed(number));
+        }
+        // SAFETY: as above.
+        unsafe {
+            memory.write_bytes(1, SIZE);
+            madvise(memory, SIZE, DONT_NEED);
+        }
+    }
+    // It is looked at every ten milliseconds.
+    std::thread::sleep(Duration::from_millis(200));
+    Ok("300 MiB that nobody sees".to_string())
+}
+
+/// Holds nothing but the tables that lead to nothing: 512 MiB of them.
+fn tables() -> Result<String, String> {
+    const SIZE: usize = 256 << 30;
+    const STEP: usize = 2 << 20;
+    const READ: i32 = 1;
+    // Private, of no file, and nothing set aside for it.
+    const FLAGS: i32 = 0x4022;
+    // SAFETY: a new mapping, read within its bounds.
+    let memory = unsafe { mmap(std::ptr::null_mut(), SIZE, READ, FLAGS, -1, 0) };
+    if memory as isize == FAILED {
+        return Err(std::io::Error::last_os_error().to_string());
+    }
+    let mut sum = 0_u64;
+    for at in (0..SIZE).step_by(STEP) {
+        // SAFETY: as above.
+        sum += u64::from(unsafe { memory.add(at).read_volatile() });
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    Ok(format!("tables for {} GiB of {sum}", SIZE >> 30))
+}
+
+/// Sends to itself what it never reads.
+fn queues() -> Result<String, String> {
+    use std::os::unix::net::UnixStream;
+    let mut held = Vec::new();
+    for _ in 0..100_000 {
+        let Ok((mut one, other)) = UnixStream::pair() else { break };
+        one.set_nonblocking(true).map_err(|error| error.to_string())?;
+        while one.write(&[1; 65536]).is_ok() {}
+        held.push((one, other));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    Ok(format!("{} full sockets", held.len()))
+}
+
+/// Asks for its number by the second name of that call.
+fn second_name() -> Result<String, String> {
+    // SAFETY: a call without arguments.
+    let got = unsafe { syscall(39 | 0x4000_0000) };
+    if got == -1 { Err(std::io::Error::last_os_error().to_string()) } else { Ok(format!("it is {got}")) }
+}
+
 /// Asks for memory that is no process's.
 fn unowned() -> Result<String, String> {
-    // SAFETY: both take numbers and a text that ends.
-    let got = unsafe { [memfd_create(c"stray".as_ptr(), 0), shmget(0, 1 << 20, 0o600)] };
-    if got == [-1, -1] { Err("no memory without an owner".to_string()) } else { Ok(format!("{got:?}")) }
+    // SAFETY: all take numbers and a text that ends.
+    let got =
+        unsafe { [memfd_create(c"stray".as_ptr(), 0), shmget(0, 1 << 20, 0o600), msgget(0, 0o600), semget(0, 1, 0o600)] };
+    if got == [-1; 4] { Err("no memory without an owner".to_string()) } else { Ok(format!("{got:?}")) }
 }
 
 /// Does what it should not, and says what came of it.
@@ -305,6 +463,10 @@ fn stray(mode: &str) -> Result<String, String> {
             Ok(format!("{} MiB", held.len()))
         }
         "shares" => shared(),
+        "hides" => hidden(said),
+        "tables" => tables(),
+        "queues" => queues(),
+        "second-name" => second_name(),
         // Files that take no room where they lie, and more than any host has in who reads them.
         "sparse" => {
             for number in 0..1000 {

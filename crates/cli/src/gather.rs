@@ -5,6 +5,7 @@ mod carry;
 mod collect;
 mod declared;
 pub mod live;
+pub mod name_key;
 mod prune;
 pub mod recording;
 mod whole;

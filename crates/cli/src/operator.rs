@@ -20,6 +20,7 @@ use switchboard_object::kind::GroupVersionKind;
 
 use crate::failure::Failure;
 use crate::gather::live::Live;
+use crate::gather::name_key::Key;
 use crate::operators;
 use crate::reach::Reach;
 use crate::talk::say;
@@ -61,6 +62,9 @@ struct Apply {
     /// Which controllers run: NAME, -NAME or *
     #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     controllers: Vec<String>,
+    /// Under which key metadata files have an object's name: libraries of 2024 read `mame`, and any reads `both`
+    #[arg(long, value_name = "KEY", default_value = "name")]
+    name_key: Key,
 }
 
 #[derive(Args)]
@@ -98,7 +102,8 @@ impl Operator {
                 Some(workload) => run_beside(&*operator, given, workload, &once)?,
                 None => run_once(&*operator, given, &once)?,
             };
-            write_directory(&apply.output_dir, &ran.mutations, Some(&ran.results), Naming::default())?;
+            let naming = Naming { key: apply.name_key.into(), ..Naming::default() };
+            write_directory(&apply.output_dir, &ran.mutations, Some(&ran.results), naming)?;
             Ok(ran)
         });
         Ok(told(&ran.await??))

@@ -14,6 +14,7 @@
 //! a prefix of its own, which every reader accepts; the order and repetitions stand in the index.
 
 mod files;
+mod fit;
 mod index;
 mod layout;
 mod metadata;
@@ -298,7 +299,15 @@ pub fn is_dry_run(action: Action, body: &Value, options: &Value) -> bool {
 }
 
 fn value_of(bytes: &[u8]) -> Result<Value, yaml::YamlError> {
-    Ok(yaml::read(&String::from_utf8_lossy(bytes))?.value)
+    // Not what comes closest to it: it would be written as if it were meant.
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+        let problem = "it is not UTF-8 text".to_string();
+        yaml::YamlError { message: format!("yaml: line {line}: {problem}"), problem, line, column }
+    })?;
+    Ok(yaml::read(text)?.value)
 }
 
 /// `Update deployments.apps/shop/web`, `UpdateStatus ingresses.config.openshift.io/cluster`.

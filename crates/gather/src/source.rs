@@ -2,6 +2,7 @@
 //!
 //! Archives are read as a stream and never unpacked to disk, so a hostile name cannot leave anything anywhere.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
@@ -12,6 +13,11 @@ use flate2::read::MultiGzDecoder;
 pub(crate) const MAX_FILES: usize = 2_000_000;
 /// Most bytes all read files of one dump may have together, uncompressed.
 pub(crate) const MAX_DUMP_BYTES: u64 = 16 << 30;
+/// Most bytes that an archive may have before one entry: its header, its long name, its further attributes. The tar reader takes
+/// them into memory as a whole.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Files of an archive begin at multiples of this.
+const BLOCK_BYTES: u64 = 512;
 /// Deepest folder that is walked into.
 const MAX_FOLDER_DEPTH: usize = 64;
 
@@ -159,11 +165,18 @@ fn archive(
     let raw = BufReader::with_capacity(1 << 16, raw);
     let content: Box<dyn Read> = if gzipped { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
     // What is passed over is decompressed too, so the bound stands under the tar reader.
-    let mut archive = tar::Archive::new(content.take(MAX_DUMP_BYTES));
+    let allowance = Cell::new(MAX_HEADER_BYTES);
+    let mut archive = tar::Archive::new(Allowed { content: content.take(MAX_DUMP_BYTES), left: &allowance });
     let (mut files, mut bytes) = (0, 0);
     for (number, entry) in archive.entries().map_err(broken(0))?.enumerate() {
         let mut entry = entry.map_err(broken(number))?;
+        let length = entry.size();
+        // What is not read of it is passed over on the way to the next one.
+        let stored = length.max(entry.header().entry_size().unwrap_or_default());
+        allowance.set(stored.saturating_add(BLOCK_BYTES + MAX_HEADER_BYTES));
         let kind = entry.header().entry_type();
+        // Whatever it is: what is passed over is remembered too.
+        bounded(path, &mut files, &mut bytes, if kind.is_file() { length } else { 0 })?;
         if kind.is_dir() || kind.is_pax_global_extensions() {
             continue;
         }
@@ -176,8 +189,6 @@ fn archive(
             refused(Passed::over(shown, "its name points outside the archive"));
             continue;
         }
-        let length = entry.size();
-        bounded(path, &mut files, &mut bytes, length)?;
         let shown = shown.trim_start_matches("./");
         let mut content = Whole { content: &mut entry, left: length };
         let read = file(Entry { path: shown.into(), bytes: length, content: &mut content });
@@ -187,6 +198,25 @@ fn archive(
         }
     }
     Ok(())
+}
+
+/// An archive of which only so much is read until somebody has looked at what it was.
+struct Allowed<'a, R> {
+    content: R,
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Allowed<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = usize::try_from(self.left.get()).unwrap_or(usize::MAX).min(buffer.len());
+        if most == 0 && !buffer.is_empty() {
+            let text = format!("what stands before an entry is longer than {} MiB", MAX_HEADER_BYTES >> 20);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        let count = self.content.read(&mut buffer[..most])?;
+        self.left.set(self.left.get() - count as u64);
+        Ok(count)
+    }
 }
 
 /// A file of an archive. The tar reader takes the end of the archive for the end of the file; half a file is none.

@@ -195,6 +195,34 @@ fn what_is_no_archive_is_said_so() {
     assert!(matches!(missing, SourceError::Open { .. }));
 }
 
+/// A few bytes of a compressed archive can be a name of gigabytes, which the tar reader would take into memory.
+#[test]
+fn a_name_that_never_ends_is_not_read() {
+    let name = "a".repeat(2 << 20);
+    let file = archive(&[
+        ("namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD),
+        ("././@LongLink", tar::EntryType::GNULongName, &name),
+        ("b", tar::EntryType::Regular, POD),
+    ]);
+    let dump = read(file.path(), |_| {}).unwrap();
+    assert_eq!(dump.objects.len(), 1);
+    assert!(
+        dump.problems[0].message.contains("what stands before an entry is longer than 1 MiB"),
+        "{:?}",
+        dump.problems
+    );
+    // A long one is a name like any other.
+    let name = format!("namespaces/shop/core/pods/{}.yaml", "a".repeat(3000));
+    let file = archive(&[
+        ("././@LongLink", tar::EntryType::GNULongName, &name),
+        ("cut", tar::EntryType::Regular, POD),
+        ("large", tar::EntryType::Regular, &"x".repeat(3 << 20)),
+        ("namespaces/shop/pods/other/other.yaml", tar::EntryType::Regular, &POD.replace("web", "other")),
+    ]);
+    let dump = read(file.path(), |_| {}).unwrap();
+    assert_eq!((dump.objects.len(), dump.problems), (2, Vec::new()));
+}
+
 #[test]
 fn of_a_cut_archive_the_whole_part_is_read() {
     let long = format!("{POD}# {}\n", "x".repeat(3_000));

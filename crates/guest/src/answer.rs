@@ -93,6 +93,7 @@ impl Wanted {
         bare.name = self.name.clone();
         bare.generate_name = self.generate_name.clone();
         bare.subresource = self.subresource.clone();
+        bare.patch_type = self.patch_type.clone();
         Some(bare)
     }
 }

@@ -25,7 +25,7 @@ use crate::inputs::Inputs;
 use crate::live::{Access, AccessError};
 use crate::memory;
 use crate::plan::plan;
-use crate::run::{Runner, told};
+use crate::run::{Runner, When, told};
 
 /// Why a program cannot be hosted.
 #[derive(Debug, thiserror::Error)]
@@ -183,6 +183,8 @@ struct Prepared {
     number: String,
     inputs: Inputs,
     begun: Begun,
+    /// Nothing of it will be written.
+    pretending: bool,
 }
 
 impl Guest {
@@ -269,8 +271,8 @@ impl Guest {
         Some(Self { name, contract, kinds, declaration, runner, live, is_live, absent: Vec::new(), work, prepared })
     }
 
-    fn answer(&self, outside: &Outside<'_>, request: Value) -> Result<Answer, Stop> {
-        let answer = outside.ask(request).map_err(Stop::Failed)?;
+    fn answer(&self, answer: Result<Value, String>) -> Result<Answer, Stop> {
+        let answer = answer.map_err(Stop::Failed)?;
         serde_json::from_value(answer).map_err(|error| Stop::Failed(format!("a recorded run cannot be read: {error}")))
     }
 }
@@ -296,12 +298,13 @@ impl Outward for Guest {
             (Some("apply-configuration"), _) => {
                 let prepared = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
                 let prepared = prepared.filter(|prepared| request["input"] == prepared.number.as_str());
-                let Prepared { inputs, begun, .. } = prepared.ok_or("its input is not there any more")?;
-                runner.offline(begun, &inputs, &self.kinds)
+                let Prepared { inputs, begun, pretending, .. } = prepared.ok_or("its input is not there any more")?;
+                runner.offline(begun, &inputs, &self.kinds, When { now, pretending })
             }
             (Some("apply-configuration-live"), Some((access, account, rules))) => {
                 let kubeconfig = access.kubeconfig(account).map_err(|error| told(&error))?;
-                runner.live(kubeconfig, rules.clone(), now)
+                // It is not asked in a dry run.
+                runner.live(kubeconfig, rules.clone(), When { now, pretending: false })
             }
             _ => Err("this is no question to a program".to_string()),
         }?;
@@ -320,14 +323,14 @@ impl Outward for Guest {
         let inputs = Inputs::read(&self.contract, &self.kinds, view);
         let made = Made::read(&self.contract, &self.kinds, view);
         let (inputs, made) = (inputs?, made?);
-        let (number, objects) = (inputs.fingerprint(), inputs.len());
-        let prepared = begun.map(|begun| Prepared { number: number.clone(), inputs, begun });
+        let (number, objects, pretending) = (inputs.fingerprint(), inputs.len(), view.is_pretending());
+        let prepared = begun.map(|begun| Prepared { number: number.clone(), inputs, begun, pretending });
         *self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = prepared;
         let request = json!({"command": "apply-configuration", "input": number, "objects": objects, "now": now});
-        let mut answers = vec![self.answer(outside, request)?];
+        let mut answers = vec![self.answer(outside.ask_what_follows(request))?];
         if self.is_live {
             let request = json!({"command": "apply-configuration-live", "input": number, "now": now});
-            match self.answer(outside, request) {
+            match self.answer(outside.ask(request)) {
                 Ok(answer) => answers.push(answer),
                 // What the offline command wants stands by itself.
                 Err(stop) => {

@@ -22,6 +22,7 @@ mod answer;
 mod contract;
 mod declare;
 mod discovery;
+mod events;
 mod generated;
 mod guest;
 mod inputs;
@@ -29,6 +30,7 @@ mod live;
 mod memory;
 mod plan;
 mod run;
+mod telltale;
 
 pub use contract::Contract;
 pub use discovery::{DiscoveryError, discovery};

@@ -6,17 +6,18 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_gather::contract::{ControllerResult, ControllerStatus, Rules, is_left_of_panic};
 use switchboard_gather::mutation::{self, Action};
-use switchboard_kernel::plan::{Act, Expect, Mutation, PatchForm, Plan, Terms};
+use switchboard_kernel::plan::{Act, Expect, Mutation, PatchForm, Plan, Standing, Terms};
 
 use crate::answer::{Answer, Wanted};
 use crate::contract::Contract;
 use crate::declare::{Kinds, place};
 use crate::generated::{Made, Verdict};
+use crate::telltale;
 
 /// How many reasons are named.
 const MAX_REASONS: usize = 3;
 /// How much of one reason.
-const MAX_REASON_BYTES: usize = 300;
+const MAX_REASON_BYTES: usize = 400;
 /// When a program runs again that had to take back an update of its own.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -28,6 +29,7 @@ pub(crate) fn plan(answers: &[Answer], contract: &Contract, kinds: &Kinds, made:
         made,
         plan: Plan::nothing(),
         reasons: Vec::new(),
+        limit: None,
         seen: BTreeMap::new(),
         late: Vec::new(),
     };
@@ -43,6 +45,8 @@ struct Planning<'a> {
     made: &'a Made,
     plan: Plan,
     reasons: Vec<String>,
+    /// What the program's library cannot do, and a person must see to.
+    limit: Option<String>,
     /// Who replaces an object as a whole.
     seen: BTreeMap<String, (usize, String)>,
     /// Updates that would undo another of the same run.
@@ -51,6 +55,7 @@ struct Planning<'a> {
 
 impl Planning<'_> {
     fn take(&mut self, answer: &Answer) {
+        self.limit = self.limit.take().or_else(|| telltale::found(answer));
         self.reasons.extend(answer.results.iter().filter_map(failure));
         self.reasons.extend(answer.problems.iter().map(|problem| format!("left what cannot be used: {problem}")));
         let refused = answer.attempts.iter().filter(|attempt| !attempt.allowed);
@@ -67,6 +72,9 @@ impl Planning<'_> {
         let Some(bare) = wanted.bare() else {
             return self.reasons.push(format!("wants {} at {}, which is not known", wanted.action, wanted.place));
         };
+        if let Some(why) = bare.unfit(&wanted.body) {
+            return self.reasons.push(format!("may not {bare}: {why}"));
+        }
         // What the program itself did not find declared may be so by wider rules than its own.
         let places = match place(bare.place) {
             Some(place) => vec![place],
@@ -112,10 +120,18 @@ impl Planning<'_> {
     }
 
     fn finish(self) -> Plan {
-        let Self { mut plan, reasons, late, .. } = self;
+        let Self { mut plan, mut reasons, limit, late, .. } = self;
         if let Some(first) = late.first() {
             // The second was made without knowing of the first: it is made anew when the first is there.
             plan = plan.again_after(AGAIN).waiting(format!("the first of two updates of one run to be seen: {first}"));
+        }
+        if let Some(limit) = limit {
+            // To run again mends nothing of it; what else went wrong is tried again, and this is said with it.
+            match (reasons.is_empty(), &plan.standing) {
+                (false, _) => reasons.insert(0, limit),
+                (true, Standing::Ready) => plan = plan.blocked(cut(&limit)),
+                (true, _) => {}
+            }
         }
         let more = reasons.len().saturating_sub(MAX_REASONS);
         let mut named: Vec<String> = reasons.iter().take(MAX_REASONS).map(|reason| cut(reason)).collect();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use switchboard_gather::contract::Rules;
@@ -14,8 +15,10 @@ use switchboard_sandbox::{Begun, Bounds, End, Finished, INPUT, Job, OUTPUT, Sand
 use crate::answer::{Answer, Wanted};
 use crate::contract::{hushed, last_words};
 use crate::declare::Kinds;
+use crate::events::Correlator;
 use crate::guest::{GuestError, Program};
 use crate::inputs::Inputs;
+use crate::telltale;
 
 /// The last that a run writes. Where it is missing, the run was cut short.
 const RESULTS: &str = "controller-results.yaml";
@@ -30,6 +33,19 @@ pub(crate) struct Runner {
     /// What it is told that the clusters serve.
     discovery: Mutex<Discovery>,
     bounds: Mutex<Bounds>,
+    /// What it has told in Events.
+    told: Mutex<Correlator>,
+    /// Whether it was said what its library cannot do.
+    warned: AtomicBool,
+}
+
+/// When a run is, and whether it counts.
+#[derive(Clone, Copy)]
+pub(crate) struct When<'a> {
+    /// What the program is told.
+    pub now: &'a str,
+    /// Nothing of it will be written.
+    pub pretending: bool,
 }
 
 impl Runner {
@@ -43,7 +59,15 @@ impl Runner {
         }
         let folder = Mutex::new(InputFolder::new(&input, Form::Json, Rules::Native));
         let bounds = Mutex::new(program.bounds);
-        Ok(Self { sandbox, program, folder, discovery: Mutex::new(discovery), bounds })
+        Ok(Self {
+            sandbox,
+            program,
+            folder,
+            discovery: Mutex::new(discovery),
+            bounds,
+            told: Mutex::default(),
+            warned: AtomicBool::new(false),
+        })
     }
 
     /// From the next run on the program is told that this is served.
@@ -69,7 +93,7 @@ impl Runner {
     ///
     /// # Errors
     /// Why nothing can be made of the run.
-    pub fn offline(&self, begun: Begun, inputs: &Inputs, kinds: &Kinds) -> Result<Answer, String> {
+    pub fn offline(&self, begun: Begun, inputs: &Inputs, kinds: &Kinds, when: When<'_>) -> Result<Answer, String> {
         let mut folder = locked(&self.folder);
         let written = folder.write(&inputs.objects(kinds), Some(&locked(&self.discovery)));
         let written = written.map_err(|error| told(&error))?;
@@ -77,7 +101,7 @@ impl Runner {
             open_up(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
         }
         tracing::debug!(operator = %self.program.name, written = written.written, unchanged = written.unchanged, "input");
-        self.run(begun, "apply-configuration")
+        self.run(begun, "apply-configuration", when)
     }
 
     /// Runs `apply-configuration-live` on the input of the offline command before it.
@@ -88,15 +112,15 @@ impl Runner {
         &self,
         kubeconfig: String,
         egress: switchboard_sandbox::egress::Rules,
-        now: &str,
+        when: When<'_>,
     ) -> Result<Answer, String> {
         let _unchanged = locked(&self.folder);
         let command = "apply-configuration-live";
-        let mut job = self.job(command, now);
+        let mut job = self.job(command, when.now);
         job.arguments.push(format!("--kubeconfig={}", switchboard_sandbox::KUBECONFIG));
         job.kubeconfig = Some(kubeconfig);
         job.egress = Some(std::sync::Arc::new(egress));
-        self.run(self.sandbox.begin(&job).map_err(|error| told(&error))?, command)
+        self.run(self.sandbox.begin(&job).map_err(|error| told(&error))?, command, when)
     }
 
     fn job(&self, command: &str, now: &str) -> Job {
@@ -114,9 +138,24 @@ impl Runner {
         job
     }
 
-    fn run(&self, begun: Begun, command: &str) -> Result<Answer, String> {
+    fn run(&self, begun: Begun, command: &str, when: When<'_>) -> Result<Answer, String> {
         let finished = begun.run().map_err(|error| told(&error))?;
-        self.understood(&finished).map_err(|why| hushed(&self.program, &format!("{command} {why}")))
+        let mut answer =
+            self.understood(&finished).map_err(|why| hushed(&self.program, &format!("{command} {why}")))?;
+        if let Some(limit) = telltale::found(&answer)
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(operator = %self.program.name, "{limit}");
+        }
+        answer.mutations = self.correlated(answer.mutations, when);
+        Ok(answer)
+    }
+
+    /// With its Events counted, and remembered unless nothing of it will be written.
+    fn correlated(&self, wanted: Vec<Wanted>, when: When<'_>) -> Vec<Wanted> {
+        let now = when.now.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second).unwrap_or_default();
+        let mut told = locked(&self.told);
+        if when.pretending { told.clone().correlate(wanted, now) } else { told.correlate(wanted, now) }
     }
 
     /// What a run left. What was cut short left nothing that counts.

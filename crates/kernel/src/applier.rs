@@ -329,6 +329,10 @@ fn refused(request: &WriteRequest, code: u16, reason: &str, message: String) -> 
         (400 | 403 | 404 | 422, ..) if request.write.mutation.resource.kind == "Event" => {
             WriteResult::Unheard { message }
         }
+        // Its name is of what happened and when: it was told already.
+        (409, "AlreadyExists", Act::Create(_)) if request.write.mutation.resource.kind == "Event" => {
+            WriteResult::Unchanged
+        }
         (404, _, Act::Delete { .. }) => WriteResult::Unchanged,
         // Deciding again does not resolve a conflict of field managers; a person or `forced` does.
         (409, "Conflict", Act::Apply { .. }) => WriteResult::Failed { message },

@@ -77,6 +77,9 @@ pub struct Asked {
     pub request: Value,
     /// What was answered.
     pub answer: Result<Value, String>,
+    /// The answer follows from what was read and the time: it is no input beside them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 /// A picture of the clusters as one run sees it.
@@ -118,7 +121,8 @@ impl View {
         Self { pretending, ..self }
     }
 
-    pub(crate) fn is_pretending(&self) -> bool {
+    /// Whether nothing of what is decided on it will be written.
+    pub fn is_pretending(&self) -> bool {
         self.pretending
     }
 
@@ -299,11 +303,24 @@ impl<'a> Outside<'a> {
     /// # Errors
     /// What the outside said when it did not answer.
     pub fn ask(&self, request: Value) -> Result<Value, String> {
+        self.asked(request, false)
+    }
+
+    /// Asks for what follows from what was read and the time, such as from a program that is given nothing else. A unit that
+    /// writes again though nothing it read has changed is then seen to loop, whatever the answers are.
+    ///
+    /// # Errors
+    /// As [`Outside::ask`].
+    pub fn ask_what_follows(&self, request: Value) -> Result<Value, String> {
+        self.asked(request, true)
+    }
+
+    fn asked(&self, request: Value, follows: bool) -> Result<Value, String> {
         let answer = match self.view.picture.answer(&request) {
             Some(recorded) => recorded,
             None => (self.reach)(&request),
         };
-        self.view.reads.borrow_mut().asked.push(Asked { request, answer: answer.clone() });
+        self.view.reads.borrow_mut().asked.push(Asked { request, answer: answer.clone(), follows });
         answer
     }
 }

@@ -217,14 +217,52 @@ fn its_memory_is_bounded() {
     });
 }
 
+/// What is filled and then taken out of one's own account is still held, and only the machine's account says so.
 #[test]
-fn memory_that_is_shared_is_bounded_too() {
+fn memory_that_can_be_hidden_is_not_to_be_had() {
     each(|stage| {
-        let came = stage.stray(json!({"memoryBytes": 64 << 20}), "shares");
-        let held = came["end"]["memory"].as_u64().unwrap_or_else(|| panic!("{came}"));
-        assert!(held > 64 << 20 && held < 512 << 20, "{came}");
+        let asked = json!({"memoryBytes": 64 << 20});
+        for mode in ["shares", "hides"] {
+            let came = stage.stray(asked.clone(), mode);
+            assert_eq!(came["stdout"], "refused: after 0 MiB: Operation not permitted (os error 1)", "{came}");
+        }
+        let came = stage.stray(asked, "hides=/dev/zero");
+        assert_eq!(came["stdout"], "refused: after 0 MiB: No such device (os error 19)", "{came}");
         let came = stage.stray(json!({}), "unowned");
         assert_eq!(came["stdout"], "refused: no memory without an owner", "{came}");
+    });
+}
+
+/// A file of its own can be mapped and shared: it is of its disk, and counts.
+#[test]
+fn files_that_are_mapped_count() {
+    each(|stage| {
+        let came = stage.run(
+            json!({"diskBytes": 64 << 20, "memoryBytes": 32 << 20}),
+            "/bin/sh",
+            &["-c", "head -c 50000000 /dev/zero > /tmp/file; sleep 10"],
+        );
+        assert!(came["end"]["memory"].as_u64().is_some_and(|held| held > 32 << 20), "{came}");
+    });
+}
+
+#[test]
+fn what_the_system_holds_for_it_is_its_memory_too() {
+    each(|stage| {
+        for mode in ["tables", "queues"] {
+            let came = stage.stray(json!({"memoryBytes": 64 << 20}), mode);
+            assert!(came["end"]["memory"].as_u64().is_some_and(|held| held > 64 << 20), "{mode}: {came}");
+        }
+    });
+}
+
+#[test]
+fn calls_have_no_second_names() {
+    each(|stage| {
+        if cfg!(target_arch = "x86_64") {
+            let came = stage.stray(json!({}), "second-name");
+            assert_eq!(came["stdout"], "refused: Operation not permitted (os error 1)", "{came}");
+        }
     });
 }
 

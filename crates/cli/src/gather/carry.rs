@@ -19,6 +19,9 @@ pub fn planned(mutation: &Mutation, discovery: &Discovery) -> Result<plan::Mutat
     if is_dry_run(mutation.action, &body, &options) {
         return Err("it was a dry run".into());
     }
+    if let Some(why) = mutation.unfit(&body) {
+        return Err(why);
+    }
     let subresource = match (mutation.action.is_status(), mutation.subresource.as_str()) {
         (true, _) => Some("status".to_string()),
         (false, "") => None,

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use switchboard_cluster::frozen::{Kind, Recorder as Keeper, Wish};
 use switchboard_gather::contract::{ResourceType, Rules};
 use switchboard_gather::discovery::Discovery;
-use switchboard_gather::mutation::{NameKey, Naming};
+use switchboard_gather::mutation::Naming;
 use switchboard_gather::record::{Recorder, Request, mutation_of};
 
+use super::name_key::Key;
 use super::{Compat, declared};
 use crate::failure::Failure;
 
@@ -27,24 +28,6 @@ pub struct Recording {
     name_key: Key,
     #[command(flatten)]
     compat: Compat,
-}
-
-/// A key of metadata files.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Key {
-    Name,
-    Mame,
-    Both,
-}
-
-impl From<Key> for NameKey {
-    fn from(key: Key) -> Self {
-        match key {
-            Key::Name => NameKey::Name,
-            Key::Mame => NameKey::Mame,
-            Key::Both => NameKey::Both,
-        }
-    }
 }
 
 impl Recording {

@@ -15,6 +15,7 @@ use switchboard_sandbox::{Sandbox, SandboxError};
 
 use super::program::{self, Finished};
 use crate::failure::Failure;
+use crate::gather::name_key::Key;
 
 /// How much of a log is kept, from its end.
 pub const MAX_LOG_BYTES: u64 = 512 << 10;
@@ -37,6 +38,8 @@ pub struct How {
     pub timeout: Duration,
     /// Without a network, and with nothing to see but the system and its input.
     pub sandbox: bool,
+    /// Under which key native operators write names; others know their own.
+    pub name_key: Key,
 }
 
 /// No sandbox for tests.
@@ -88,7 +91,7 @@ fn free(case: &Case, output: &Path, how: How) -> std::io::Result<Finished> {
     let (program, first) = program_of(&case.description)?;
     let input = case.directory.join(INPUT_DIRECTORY);
     let mut command = Command::new(program);
-    command.args(first).args(words(case, &input.display().to_string(), &output.display().to_string()));
+    command.args(first).args(words(case, &input.display().to_string(), &output.display().to_string(), how));
     if how.environment == Environment::Scrubbed {
         command.env_clear().envs(scrubbed(home.path(), &case.description.env));
     }
@@ -96,7 +99,7 @@ fn free(case: &Case, output: &Path, how: How) -> std::io::Result<Finished> {
 }
 
 /// The contract's command with its flags.
-fn words(case: &Case, input: &str, output: &str) -> Vec<String> {
+fn words(case: &Case, input: &str, output: &str, how: How) -> Vec<String> {
     let mut words: Vec<String> =
         ["apply-configuration", "--input-dir", input, "--output-dir", output].map(String::from).into();
     if let Some(now) = &case.description.now {
@@ -104,6 +107,9 @@ fn words(case: &Case, input: &str, output: &str) -> Vec<String> {
     }
     if !case.description.controllers.is_empty() {
         words.extend(["--controllers".to_string(), case.description.controllers.join(",")]);
+    }
+    if !case.description.operator.is_empty() {
+        words.extend(["--name-key", how.name_key.word()].map(String::from));
     }
     words
 }

@@ -13,6 +13,7 @@ use switchboard_object::quote::quote;
 use super::attempt::{Attempt, Environment, How, attempt, expected, log, remove};
 use super::program::Ended;
 use crate::failure::{Failure, tell};
+use crate::gather::name_key::Key;
 use crate::talk::say;
 
 /// How long a run may take: the original's five seconds are too few on a busy machine.
@@ -39,6 +40,9 @@ pub struct Original {
     /// Run operators as they are, with a network and all that this user may
     #[arg(long)]
     no_sandbox: bool,
+    /// Under which key native operators write an object's name into metadata files; either is read as the other
+    #[arg(long, value_name = "KEY", default_value = "name")]
+    name_key: Key,
     /// Also where the original errs: 5 seconds for a run, no counters in junit.xml, no sandbox
     #[arg(long)]
     compat: bool,
@@ -100,7 +104,8 @@ impl Original {
 
     fn how(&self) -> How {
         let timeout = if self.compat { ORIGINAL_TIMEOUT } else { TIMEOUT };
-        How { environment: Environment::Inherited, timeout, sandbox: !self.compat && !self.no_sandbox }
+        let sandbox = !self.compat && !self.no_sandbox;
+        How { environment: Environment::Inherited, timeout, sandbox, name_key: self.name_key }
     }
 
     fn one(&self, case: &Case) -> JunitCase {

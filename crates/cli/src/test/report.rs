@@ -1,14 +1,12 @@
 //! What is told of a suite, and how far it is.
 
 use std::fmt;
-use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::progress::bar;
-use crate::talk::say;
+use crate::progress::ProgressLine;
 
 /// How all cases went.
 #[derive(Clone, Debug, Serialize)]
@@ -94,37 +92,28 @@ impl fmt::Display for Report {
     }
 }
 
-/// How far a suite is: a bar on a terminal, a line for each case that is done elsewhere.
+/// How far a suite is: a bar on a terminal, elsewhere a line now and then. How each case went is for the report alone.
 pub struct Progress {
-    terminal: bool,
     all: usize,
-    done: Mutex<usize>,
+    line: Mutex<(usize, ProgressLine)>,
 }
 
 impl Progress {
     /// Of that many cases.
     pub fn of(all: usize) -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), all, done: Mutex::new(0) }
+        Self { all, line: Mutex::new((0, ProgressLine::begin())) }
     }
 
     /// One more is done.
-    pub fn done(&self, told: &Told) {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn done(&self) {
+        let (done, line) = &mut *self.line.lock().unwrap_or_else(PoisonError::into_inner);
         *done += 1;
-        if self.terminal {
-            let mut out = std::io::stderr().lock();
-            let _ = write!(out, "\r\x1b[K{} {}", bar(*done, self.all), told.case);
-            let _ = out.flush();
-        } else {
-            say(told);
-        }
+        line.count("cases", *done, self.all);
     }
 
     /// Takes the bar away.
-    pub fn end(&self) {
-        if self.terminal {
-            let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
-        }
+    pub fn end(self) {
+        self.line.into_inner().unwrap_or_else(PoisonError::into_inner).1.end();
     }
 }
 

@@ -14,6 +14,7 @@ use super::program::Ended;
 use super::report::{Progress, Report, Told, Verdict};
 use crate::explain::{Form, print};
 use crate::failure::{Failure, tell};
+use crate::gather::name_key::Key;
 use crate::operators;
 use crate::talk::say;
 
@@ -50,6 +51,9 @@ pub struct Options {
     /// Keep what the operators wrote here, in a folder for each case
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
+    /// Under which key native operators write an object's name into metadata files; either is read as the other
+    #[arg(long, value_name = "KEY", default_value = "name")]
+    name_key: Key,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
@@ -58,7 +62,7 @@ pub struct Options {
 impl Options {
     fn how(&self) -> How {
         let timeout = Duration::from_secs(self.timeout);
-        How { environment: Environment::Scrubbed, timeout, sandbox: !self.no_sandbox }
+        How { environment: Environment::Scrubbed, timeout, sandbox: !self.no_sandbox, name_key: self.name_key }
     }
 }
 
@@ -108,7 +112,7 @@ fn all(cases: &[Case], options: &Options, kept: &Path) -> Vec<Told> {
                     Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, cases.get(at)?)))
                 {
                     let one = one(case, options, &kept.join(&case.relative));
-                    progress.done(&one);
+                    progress.done();
                     told.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(one);
                 }
             });

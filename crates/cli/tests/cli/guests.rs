@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Event, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -99,13 +99,22 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         ("forks", "failed: no more after "),
         ("fills", "MiB of disk full: nothing of it is written"),
         ("hoards", "MiB of memory and was killed: nothing of it is written"),
-        ("shares", "MiB of memory and was killed: nothing of it is written"),
+        ("shares", "failed: after 0 MiB: Operation not permitted"),
         ("sparse", "left an odd output: the files of the output say they are "),
         ("never", "did not end in its time and was killed: nothing of it is written"),
         ("panics", "controller stray-Speaker panicked, and what it wrote before is left out: boom"),
         ("killed", "was killed by signal 9 half-way: nothing of it is written"),
         ("crash", "exited with 2 without controller-results.yaml: nothing of it is written"),
         ("silent", "exited with 0 without controller-results.yaml: nothing of it is written"),
+        ("deep", "its body cannot be read: yaml: recursion limit exceeded"),
+        ("bomb", "its body cannot be read: yaml: document contains excessive aliasing"),
+        ("binary", "its body cannot be read: yaml: line 3: it is not UTF-8 text"),
+        ("half", "its body cannot be read: yaml: line 3: found unexpected end of stream"),
+        ("odd", "its metadata file cannot be read: it has no resourceType.Resource"),
+        ("misshapen", "may not Create configmaps/default/stray-out: its body has not the shape of what it is for"),
+        ("roundabout", "cannot stand in a path"),
+        ("nested", "left an odd output: the folders of the output lie more than 16 deep"),
+        ("many", "exited with 0, with its 16 MiB of disk full: nothing of it is written"),
         ("link", "stray-out.yaml in the output is neither a file nor a folder"),
     ];
     let mut config = "limits: {maxConcurrent: 2}\noperators:\n".to_string();
@@ -194,6 +203,52 @@ async fn what_is_made_again_and_again_is_made_three_times() {
     let maps = board.maps().await.list(&Default::default()).await.unwrap();
     let made = maps.items.iter().filter(|map| map.metadata.generate_name.as_deref() == Some("stray-made-"));
     assert_eq!(made.count(), 3);
+}
+
+/// The name that it gives holds the time, as library-go's recorder does it.
+#[tokio::test]
+async fn what_a_program_tells_in_every_run_is_one_event_that_counts() {
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: tells", "")));
+    // More often than there are seconds: some of the runs have the same time, and so the same name for it.
+    for number in 0..12 {
+        let words = format!("good day {number}");
+        put_words(&board, &words).await;
+        out(&board, "aloud", &words).await;
+    }
+    board.row("stray", |row| row["word"] == "Ready").await;
+    let events: Api<Event> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+    let told = events.list(&Default::default()).await.unwrap().items;
+    let told: Vec<_> = told.into_iter().filter(|event| event.reason.as_deref() == Some("Spoke")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].count.unwrap() >= 12, "{told:?}");
+    assert!(told[0].last_timestamp > told[0].first_timestamp, "{told:?}");
+}
+
+/// The time it is told and what a run cost are new each time, and no reason to write.
+#[tokio::test]
+async fn a_program_that_answers_its_own_writes_is_found_to_loop_and_slowed() {
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: loops", "")));
+    board.row("stray", failing("writes .data.aloud of configmaps/default/stray-out again and again")).await;
+    board.waits("stray", "slowed").await;
+}
+
+/// library-go's recorder refuses what it cannot record in words that look like a server's.
+#[tokio::test]
+async fn what_its_library_cannot_record_is_told_once_with_a_way_out() {
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: degraded", "")));
+    let words = "its library cannot record deletions in a namespace";
+    let told =
+        |row: &Value| row["word"] == "Blocked" && row["reason"].as_str().is_some_and(|text| text.contains(words));
+    board.row("stray", told).await;
+    put_words(&board, "again").await;
+    board.row("stray", |row| row["runs"].as_u64() >= Some(2)).await;
+    let why = String::from_utf8(board.ask(&["why-not", "stray"]).stdout).unwrap();
+    assert!(why.contains(words) && why.contains("apply-configuration-live"), "{why}");
+    let Board { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
+    assert_eq!(said.matches(words).count(), 1, "{said}");
+    assert!(journal(folder.path()).contains(words));
 }
 
 async fn create<K>(api: Api<K>, object: Value)

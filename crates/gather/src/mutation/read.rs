@@ -74,7 +74,8 @@ impl Directory {
     }
 
     fn results(&mut self, path: &str, content: &[u8]) {
-        match ControllerResults::read(&String::from_utf8_lossy(content)) {
+        let Ok(text) = std::str::from_utf8(content) else { return self.problem(path, "is not UTF-8 text") };
+        match ControllerResults::read(text) {
             Ok(results) => self.results = Some(results),
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -126,8 +127,8 @@ fn mutation<'a>(place: Place, action: Action, parts: &Parts<'a>) -> Result<(&'a 
     };
     let wrong = |message: String| (path.to_string(), message);
     let (_, text) = parts.metadata.ok_or_else(|| wrong("has no metadata file beside it".into()))?;
-    let said = metadata::read(&String::from_utf8_lossy(text))
-        .map_err(|message| wrong(format!("its metadata file cannot be read: {message}")))?;
+    let said = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_string()).and_then(metadata::read);
+    let said = said.map_err(|message| wrong(format!("its metadata file cannot be read: {message}")))?;
     let action = said.action.unwrap_or(action);
     let mut mutation = Mutation {
         place,

@@ -294,3 +294,21 @@ proptest! {
         prop_assert_eq!(read.mutations, plan);
     }
 }
+
+/// What comes closest to it would be written as if it were meant.
+#[test]
+fn what_is_no_text_is_not_read() {
+    let (files, _) = laid_out(&[create("web")], Naming::default());
+    for role in ["-body-", "-metadata-"] {
+        let mut files = files.clone();
+        let content = files.iter_mut().find(|(path, _)| path.contains(role)).unwrap().1;
+        let at = content.len() - 2;
+        content[at] = 0xff;
+        let directory = read_files(&files, None);
+        assert!(directory.mutations.is_empty(), "{role}");
+        assert!(directory.problems[0].message.contains("it is not UTF-8 text"), "{:?}", directory.problems);
+    }
+    let results = BTreeMap::from([("controller-results.yaml".to_string(), b"controllerResults: [\xff]".to_vec())]);
+    let directory = read_files(&results, None);
+    assert_eq!((directory.results, directory.problems.len()), (None, 1));
+}

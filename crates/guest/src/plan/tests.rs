@@ -43,10 +43,16 @@ fn body(text: &str) -> Value {
 }
 
 fn planned(status: &str, mutations: Vec<Wanted>) -> Plan {
+    let result = json!({"controllerName": "Speaker", "status": status, "errors": [{"message": "no words"}], "panicStack": "boom\nat"});
+    let result: ControllerResult = serde_json::from_value(result).unwrap();
+    // Who did well has nothing to say.
+    let result = if status == "Succeeded" { ControllerResult { errors: Vec::new(), ..result } } else { result };
+    planned_of(vec![result], mutations)
+}
+
+fn planned_of(results: Vec<ControllerResult>, mutations: Vec<Wanted>) -> Plan {
     let contract = Contract { inputs: InputResources::default(), outputs: OutputResources::read(OUTPUTS).unwrap() };
     let (kinds, _) = Kinds::of(&contract, &Discovery::default());
-    let result = json!({"controllerName": "Speaker", "status": status, "errors": [{"message": "no words"}], "panicStack": "boom\nat"});
-    let results = vec![serde_json::from_value(result).unwrap()];
     let (problems, attempts) = Default::default();
     let answer = Answer { end: End::Exited(0), usage: Usage::default(), results, mutations, problems, attempts };
     plan(&[answer], &contract, &kinds, &Made::default())
@@ -66,7 +72,7 @@ fn every_action_becomes_what_it_means() {
         wanted("Configuration", "Apply", "web", body("a")),
         wanted("Configuration", "ApplyStatus", "web", body("a")),
         wanted("Configuration", "Patch", "web", json_patch.clone()),
-        wanted("Configuration", "PatchStatus", "web", json_patch.clone()),
+        wanted("Configuration", "PatchStatus", "web", json!({"data": null})),
         wanted(
             "Configuration",
             "Delete",
@@ -94,8 +100,8 @@ fn every_action_becomes_what_it_means() {
     );
     assert_eq!(plan.mutations[3].act, Act::Apply { body: body("a"), force: true });
     assert_eq!(plan.mutations[3].field_manager.as_deref(), Some("speaker"));
-    assert_eq!(plan.mutations[5].act, Act::Patch { form: PatchForm::Json, body: json_patch.clone() });
-    assert_eq!(plan.mutations[6].act, Act::Patch { form: PatchForm::Merge, body: json_patch });
+    assert_eq!(plan.mutations[5].act, Act::Patch { form: PatchForm::Json, body: json_patch });
+    assert_eq!(plan.mutations[6].act, Act::Patch { form: PatchForm::Merge, body: json!({"data": null}) });
     assert_eq!(plan.mutations[7].act, Act::Delete { propagation: Some("Foreground".into()) });
     let terms = Terms { uid: Some("u".into()), resource_version: None, grace_seconds: Some(0) };
     assert_eq!(plan.mutations[7].terms, terms);
@@ -192,4 +198,65 @@ fn a_namespace_lives_in_none() {
     mutation.of.resource = "namespaces".into();
     let plan = planned("Succeeded", vec![mutation]);
     assert_eq!(shown(&plan), ["management apply namespaces/shop"]);
+}
+
+const REFUSED: &str = "an error on the server (\"request namespace \\\"shop\\\" does not equal body namespace \\\"\\\"\") \
+    has prevented the request from succeeding (delete secrets etcd-client)";
+
+/// The words of library-go's own client, which no server ever said.
+#[test]
+fn what_the_library_of_a_program_cannot_record_is_told_with_a_way_out() {
+    let result = json!({"controllerName": "Sync", "status": "Failed", "errors": [{"message": REFUSED}]});
+    let plan = planned_of(vec![serde_json::from_value(result).unwrap()], Vec::new());
+    let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert!(why.starts_with("its library cannot record deletions in a namespace"), "{why}");
+    assert!(why.contains("do these in apply-configuration-live") && why.contains("said by controller Sync; "), "{why}");
+    assert!(why.contains("controller Sync failed: an error on the server"), "{why}");
+}
+
+/// The controller itself did well: it told of its error in a condition, as operators do.
+#[test]
+fn the_same_in_a_condition_is_for_a_person_to_see_to() {
+    let mut status = body("a");
+    status["status"] = json!({"conditions": [{"type": "SyncDegraded", "status": "True", "message": REFUSED}]});
+    let plan = planned("Succeeded", vec![wanted("Configuration", "ApplyStatus", "web", status)]);
+    assert_eq!(shown(&plan), ["configuration apply configmaps/shop/web status"]);
+    let Standing::Blocked(needs) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert!(needs.ends_with("said by what it writes, ApplyStatus configmaps/shop/web"), "{needs}");
+}
+
+#[test]
+fn words_that_are_merely_alike_are_no_telltale() {
+    let plan = planned("Succeeded", vec![wanted("Configuration", "Apply", "web", body("request namespace is full"))]);
+    assert_eq!(plan.standing, Standing::Ready);
+}
+
+/// What is sent is made of what a program wrote down: a name that is more than a part of a path, or a body that is no object, would
+/// lead elsewhere, or end whoever builds the request.
+#[test]
+fn what_cannot_be_sent_is_refused() {
+    let mut shapes = vec![
+        wanted("Configuration", "Create", "web", json!({"kind": "ConfigMap", "metadata": "hello"})),
+        wanted("Configuration", "Update", "web", json!(["no", "object"])),
+        wanted("Configuration", "Patch", "web", json!("text")),
+        wanted("Configuration", "Patch", "web", json!({"op": "no list"})),
+    ];
+    shapes[2].patch_type = "application/merge-patch+json".into();
+    shapes[3].patch_type = "application/json-patch+json".into();
+    for shape in shapes {
+        let plan = planned("Succeeded", vec![shape]);
+        let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+        assert!(plan.mutations.is_empty() && why.ends_with("its body has not the shape of what it is for"), "{why}");
+    }
+    for name in ["made-x/../web", "made-?dryRun=All", "made-#", "made-%2e", "made- x", "..", "made-\u{e4}"] {
+        let plan = planned("Succeeded", vec![wanted("Configuration", "Delete", name, json!({}))]);
+        let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+        assert!(plan.mutations.is_empty() && why.ends_with("cannot stand in a path"), "{why}");
+    }
+    let mut below = wanted("Configuration", "Update", "web", body("a"));
+    below.subresource = "status/../..".into();
+    assert!(planned("Succeeded", vec![below]).mutations.is_empty());
+    // Names of roles have colons.
+    let role = wanted("Configuration", "Apply", "system:web", body("a"));
+    assert!(role.bare().unwrap().unfit(&role.body).is_none());
 }

@@ -186,6 +186,17 @@ async fn guarantees_an_event_that_is_refused_stops_nothing() {
     assert_eq!(carried[1].write.result, WriteResult::Written { revision: 11 });
 }
 
+/// Its name is of what happened and when, so that whoever tells it twice makes it twice.
+#[tokio::test]
+async fn an_event_that_is_there_already_was_told() {
+    const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
+    let writer = Flaky::holding(Some(held()), &[]);
+    let writes = [Mutation::create(&EVENTS, wanted()), Mutation::apply(&CONFIG_MAPS, wanted())];
+    let carried = carry_out(&writer, writes.map(write).into(), None, "me", false).await;
+    assert_eq!(carried[0].write.result, WriteResult::Unchanged);
+    assert_eq!(carried[1].write.result, WriteResult::Written { revision: 11 }, "and nothing waits for it");
+}
+
 #[tokio::test]
 async fn a_second_write_of_a_run_follows_the_first() {
     let writer = Flaky::holding(Some(held()), &[]);

@@ -126,6 +126,7 @@ pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, Option<u64>) -> bool, reads: 
         let others = listed.iter().filter(|l| !own(&key(&l.namespace, &l.name), Some(l.revision)));
         lists.push((query, others.map(|l| (&l.namespace, &l.name, l.revision)).collect::<Vec<_>>()));
     }
-    let asked: Vec<_> = reads.asked.iter().map(|asked| (&asked.request, &asked.answer)).collect();
+    let asked = reads.asked.iter().filter(|asked| !asked.follows);
+    let asked: Vec<_> = asked.map(|asked| (&asked.request, &asked.answer)).collect();
     hash((gets, lists, asked))
 }

@@ -104,7 +104,9 @@ fn is_quiet(decision: &Decision) -> bool {
 }
 
 fn likeness(decision: &Decision) -> Option<u64> {
-    let parts = (&decision.gets, &decision.lists, &decision.asked, &decision.outcome);
+    // What follows from the reads says nothing of its own; the time and what it cost stand in it, and are new each time.
+    let asked: Vec<_> = decision.asked.iter().filter(|asked| !asked.follows).collect();
+    let parts = (&decision.gets, &decision.lists, asked, &decision.outcome);
     let mut hasher = DefaultHasher::new();
     serde_json::to_vec(&parts).ok()?.hash(&mut hasher);
     Some(hasher.finish())

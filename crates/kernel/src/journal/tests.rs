@@ -223,7 +223,11 @@ fn guarantees_no_secret_reaches_the_disk() {
         json!({ "stringData": { "password": MARKER } }),
     );
     let mut one = decision(1, &read, vec![apply("web", MARKER), bare, Mutation::create(&SECRETS, secret)]);
-    one.asked.push(crate::view::Asked { request: json!({ "token": MARKER }), answer: Err(format!("no {MARKER}")) });
+    one.asked.push(crate::view::Asked {
+        request: json!({ "token": MARKER }),
+        answer: Err(format!("no {MARKER}")),
+        follows: false,
+    });
     let mut two = decision(2, &read, vec![]);
     two.outcome = Outcome::Failed { message: format!("could not log in with {MARKER}") };
     journal.append(&one, &read, NOW).unwrap();
@@ -251,7 +255,7 @@ fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
     let operations = json!([{ "op": "add", "path": "/spec/config/password", "value": MARKER }]);
     let answer = json!({ "mutations": [{ "of": { "group": "", "version": "v1", "resource": "secrets" },
         "body": { "stringData": { "short": "pw-1" } } }] });
-    one.asked.push(crate::view::Asked { request: json!({ "patch": operations }), answer: Ok(answer) });
+    one.asked.push(crate::view::Asked { request: json!({ "patch": operations }), answer: Ok(answer), follows: false });
     let mut two = decision(2, &read, vec![]);
     two.outcome = Outcome::Failed { message: format!("no answer from https://u:{MARKER}@db") };
     journal.append(&one, &read, NOW).unwrap();
@@ -342,6 +346,24 @@ fn a_quiet_run_is_written_now_and_then() {
         journal.append(&decision(id, &[], vec![]), &[], now).unwrap();
     }
     assert_eq!(ids(&journal), [1, 3, 5, 7]);
+}
+
+/// As of a hosted program, whose answer says what its run cost.
+#[test]
+fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
+    let asked = |id: u64, follows: bool| {
+        let answer = Ok(json!({ "usage": id }));
+        vec![crate::view::Asked { request: json!({ "now": id }), answer, follows }]
+    };
+    for (follows, kept) in [(true, vec![1]), (false, vec![1, 2, 3, 4])] {
+        let mut journal = Journal::in_memory(Bounds::default());
+        for id in 1..=4 {
+            let one = Decision { asked: asked(id, follows), ..decision(id, &[], vec![]) };
+            journal.append(&one, &[], NOW.after(Duration::from_secs(id))).unwrap();
+        }
+        let written: Vec<u64> = ids(&journal).into_iter().filter(|id| *id != 4 || !follows).collect();
+        assert_eq!(written, kept, "the newest is remembered");
+    }
 }
 
 proptest! {

@@ -33,12 +33,14 @@ const REFUSED: &[i64] = &[
     libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
-    // Memory that belongs to no process is in nobody's account.
+    // Memory that belongs to no process is in nobody's account; so are queues and semaphores of System V, and pages that were
+    // given to a pipe.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_mount,
     libc::SYS_mount_setattr,
     libc::SYS_move_mount,
+    libc::SYS_msgget,
     libc::SYS_open_by_handle_at,
     libc::SYS_open_tree,
     libc::SYS_perf_event_open,
@@ -49,6 +51,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_quotactl,
     libc::SYS_reboot,
     libc::SYS_request_key,
+    libc::SYS_semget,
     libc::SYS_setns,
     libc::SYS_settimeofday,
     libc::SYS_shmget,
@@ -57,10 +60,20 @@ const REFUSED: &[i64] = &[
     libc::SYS_umount2,
     libc::SYS_unshare,
     libc::SYS_userfaultfd,
+    libc::SYS_vmsplice,
 ];
 
 /// Sockets that a network namespace holds in; of the others, AF_VSOCK reaches the machine that hosts this one.
 const FAMILIES: [libc::c_int; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
+
+/// Memory that is shared and no file's: what a process takes out of its own account by `madvise`, or unmaps but for a page,
+/// is still held, and no account says so. `MAP_SHARED_VALIDATE` is the same with another name.
+const SHARED_MEMORY: [libc::c_int; 2] =
+    [libc::MAP_SHARED | libc::MAP_ANONYMOUS, libc::MAP_SHARED_VALIDATE | libc::MAP_ANONYMOUS];
+/// What of the flags of `mmap` says so.
+const SHARING: libc::c_int = libc::MAP_TYPE | libc::MAP_ANONYMOUS;
+/// Which argument they are.
+const MMAP_FLAGS: u8 = 3;
 
 const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWCGROUP,
@@ -76,21 +89,42 @@ const NAMESPACES: [libc::c_int; 7] = [
 pub(super) fn install() -> Result<(), Told> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let built = (|| {
-        let other = |family: &libc::c_int| condition(SeccompCmpOp::Ne, *family);
+        let other = |family: &libc::c_int| condition(0, SeccompCmpOp::Ne, *family);
         rules.insert(libc::SYS_socket, vec![SeccompRule::new(FAMILIES.iter().map(other).collect::<Result<_, _>>()?)?]);
         let makes =
-            |flag: &libc::c_int| SeccompRule::new(vec![condition(SeccompCmpOp::MaskedEq(widened(*flag)), *flag)?]);
+            |flag: &libc::c_int| SeccompRule::new(vec![condition(0, SeccompCmpOp::MaskedEq(widened(*flag)), *flag)?]);
         rules.insert(libc::SYS_clone, NAMESPACES.iter().map(makes).collect::<Result<_, _>>()?);
+        let shares = |flags: &libc::c_int| {
+            SeccompRule::new(vec![condition(MMAP_FLAGS, SeccompCmpOp::MaskedEq(widened(SHARING)), *flags)?])
+        };
+        rules.insert(libc::SYS_mmap, SHARED_MEMORY.iter().map(shares).collect::<Result<_, _>>()?);
         // Its flags stand in memory, where a filter does not see them. Told that there is no such call, libraries use
         // the older one.
         let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
         Ok::<_, seccompiler::BackendError>([program(rules, libc::EPERM)?, program(unknown, libc::ENOSYS)?])
     })();
-    for filter in tried("compile the filter of system calls", built.map_err(std::io::Error::other))? {
+    let built = tried("compile the filter of system calls", built.map_err(std::io::Error::other))?;
+    for filter in built.into_iter().chain(second_names()) {
         let applied = apply_filter(&filter);
         applied.map_err(|error| Told::Lacks { what: format!("system calls cannot be filtered ({error})") })?;
     }
     Ok(())
+}
+
+/// Refuses all calls by their second numbers: kernels may offer each once more to programs with short pointers, and a filter
+/// that goes by the first alone lets those pass.
+fn second_names() -> Option<BpfProgram> {
+    const FIRST: u32 = 0x4000_0000;
+    let step = |code: u32, jt: u8, jf: u8, k: u32| seccompiler::sock_filter { code: code as u16, jt, jf, k };
+    cfg!(target_arch = "x86_64").then(|| {
+        vec![
+            // The number of the call is the first word of what a filter is given.
+            step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+            step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, FIRST),
+            step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs()),
+            step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+        ]
+    })
 }
 
 fn program(
@@ -102,9 +136,12 @@ fn program(
     SeccompFilter::new(rules, SeccompAction::Allow, errno, arch)?.try_into()
 }
 
-/// On the first argument.
-fn condition(operator: SeccompCmpOp, value: libc::c_int) -> Result<SeccompCondition, seccompiler::BackendError> {
-    SeccompCondition::new(0, SeccompCmpArgLen::Dword, operator, widened(value))
+fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: libc::c_int,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, widened(value))
 }
 
 fn widened(value: libc::c_int) -> u64 {

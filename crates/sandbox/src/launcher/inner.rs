@@ -19,6 +19,8 @@ use crate::wire::{self, Go, Spec, Told};
 
 /// What one process may map beyond twice the memory bound: a stop for what grows faster than it is looked at.
 const SLACK_BYTES: u64 = 256 << 20;
+/// How many files and sockets one process may have open: what lies in pipes and sockets is in nobody's account.
+const OPEN_FILES: u64 = 1024;
 /// The name of the machine inside; the real one is nobody's business.
 const HOST_NAME: &[u8] = b"switchboard";
 
@@ -83,6 +85,7 @@ fn bound(bounds: &Bounds) -> Result<(), Told> {
     let limits = [
         (Resource::Core, 0),
         (Resource::Fsize, bounds.disk_bytes),
+        (Resource::Nofile, OPEN_FILES),
         (Resource::Nproc, u64::from(bounds.processes)),
         // Not the address space: Go's runtime reserves far more of it than it ever uses.
         (Resource::Data, bounds.memory_bytes.saturating_mul(2).saturating_add(SLACK_BYTES)),

@@ -54,8 +54,13 @@ fn end(status: WaitStatus) -> End {
     status.exit_status().map_or_else(signal, End::Exited)
 }
 
-/// Memory that the processes here hold, alone or shared, and their files, which are in memory as well. Pages of programs
-/// and libraries are the system's, which can take them back.
+/// What a socket can hold of what nobody has read: twice the most that a program may ask for.
+const SOCKET_BYTES: u64 = 416 << 10;
+/// How many sockets are not counted: those of a client with some connections hold little.
+const FREE_SOCKETS: u64 = 64;
+
+/// Memory that the processes here hold, alone or shared, their files, which are in memory as well, and what may lie in their
+/// sockets. Pages of programs and libraries are the system's, which can take them back.
 fn held_bytes() -> u64 {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = entries.filter(|entry| entry.file_name().to_str().is_some_and(|n| n.parse::<u32>().is_ok()));
@@ -64,16 +69,24 @@ fn held_bytes() -> u64 {
         .filter_map(|entry| std::fs::read_to_string(entry.path().join("status")).ok())
         .map(|status| resident_bytes(&status))
         .sum();
-    held + disk().map_or(0, |(used, _)| used)
+    held + disk().map_or(0, |(used, _)| used) + sockets().saturating_sub(FREE_SOCKETS) * SOCKET_BYTES
 }
 
-/// What is neither a file's nor a program's, in the words of `/proc/PID/status`. Shared memory counts for each that maps it.
+/// How many sockets there are in this network.
+fn sockets() -> u64 {
+    let facts = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
+    let used = facts.lines().find_map(|line| line.strip_prefix("sockets: used "));
+    used.and_then(|used| used.trim().parse().ok()).unwrap_or_default()
+}
+
+/// What is neither a file's nor a program's, in the words of `/proc/PID/status`: also what was swapped out, what stands in huge
+/// pages, and the tables that lead to memory. Shared memory counts for each that maps it.
 fn resident_bytes(status: &str) -> u64 {
     let kib = |name: &str| -> u64 {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
     };
-    (kib("RssAnon") + kib("RssShmem")) << 10
+    ["RssAnon", "RssShmem", "VmSwap", "HugetlbPages", "VmPTE"].iter().map(|name| kib(name)).sum::<u64>() << 10
 }
 
 /// What its files take, and whether there is room for another.
@@ -106,6 +119,8 @@ mod tests {
         let status =
             "Name:\tx\nVmRSS:\t    1000 kB\nRssAnon:\t     100 kB\nRssFile:\t     600 kB\nRssShmem:\t     300 kB\n";
         assert_eq!(resident_bytes(status), 400 << 10);
+        let more = format!("{status}VmPTE:\t      10 kB\nVmSwap:\t      20 kB\nHugetlbPages:\t    2048 kB\n");
+        assert_eq!(resident_bytes(&more), 2478 << 10);
         assert_eq!(resident_bytes("Name:\tkernel thread\n"), 0);
     }
 }

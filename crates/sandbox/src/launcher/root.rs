@@ -35,7 +35,14 @@ const CONFIGURATION: [&str; 9] = [
     "/etc/pki",
     "/etc/ssl",
 ];
-const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
+const DEVICES: [&str; 4] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom"];
+/// `/dev/full` is read as `/dev/zero` is; but who maps the latter has memory that is in nobody's account.
+const LINKS: [(&str, &str); 4] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+    ("/dev/zero", "/dev/full"),
+];
 const FILES: [(&str, &str); 4] = [
     ("/etc/group", "root:x:0:\nnobody:x:65534:\n"),
     ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
@@ -111,9 +118,7 @@ fn furnish(root: &Path, spec: &Spec) -> Result<(), Told> {
             tried("furnish the root", symlink(target, inside(root, link)))?;
         }
     }
-    for (name, target) in
-        [("/dev/fd", "/proc/self/fd"), ("/dev/stdout", "/proc/self/fd/1"), ("/dev/stderr", "/proc/self/fd/2")]
-    {
+    for (name, target) in LINKS {
         tried("furnish the root", symlink(target, inside(root, name)))?;
     }
     for (path, text) in FILES {

@@ -27,7 +27,7 @@ pub fn run(case: &Case, output: &Path, how: How) -> io::Result<(Finished, Option
         let ended = Ended::NotStarted(io::Error::from(io::ErrorKind::NotFound));
         return Ok((Finished { ended, took: begin.elapsed() }, None));
     };
-    let mut job = Job::new(program).args(first).args(words(case, INPUT, OUTPUT));
+    let mut job = Job::new(program).args(first).args(words(case, INPUT, OUTPUT, how));
     job.input = Some(input);
     job.env = case.description.env.clone();
     if how.environment == Environment::Inherited {
