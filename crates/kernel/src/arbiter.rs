@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::decision::{DecisionId, Write, WriteResult};
+use crate::fit::fit;
 use crate::moment::Moment;
 use crate::operator::{Declaration, UnitId};
 use crate::place::Topology;
@@ -71,7 +72,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Refuses undeclared outputs, chooses names, squashes, settles what must still hold, and orders.
+    /// Refuses undeclared outputs and what cannot be sent, chooses names, squashes, settles what must still hold, and orders.
     pub fn judge(&self, mut judging: Judging<'_>) -> Judged {
         let (mut allowed, mut refused) = (Vec::new(), Vec::new());
         for (index, mutation) in std::mem::take(&mut judging.mutations).into_iter().enumerate() {
@@ -79,7 +80,10 @@ impl Arbiter {
             let named = settle::name(&mut write, &judging, index);
             let allowed_to = named.and_then(|()| declared(&write, judging.declaration));
             // What was declared is in the operator's words, what is carried out in the clusters'.
-            match allowed_to.and_then(|()| judging.topology.carry_over(&mut write)) {
+            let carried_over = allowed_to.and_then(|()| judging.topology.carry_over(&mut write));
+            match carried_over
+                .and_then(|()| fit(&write).map_err(|unfit| format!("{} cannot be written: {unfit}", write.object)))
+            {
                 Ok(()) => allowed.push(write),
                 Err(reason) => {
                     write.result = WriteResult::Refused { reason };
