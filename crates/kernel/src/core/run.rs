@@ -172,7 +172,7 @@ impl Core {
         let picture = running.picture.clone();
         let hosted = self.operators.get_mut(&unit.operator)?;
         let Answered { plan, reads, decide_us } = answered;
-        hosted.account.run(decide_us, matches!(plan, Err(Stop::Failed(_))));
+        hosted.account.run(decide_us);
         let plan = match plan {
             Ok(plan) => plan,
             Err(stop) => return Some(Judgement::Over(Box::new(self.stopped(now, unit, stop, reads, decide_us)))),
@@ -248,7 +248,7 @@ impl Core {
         let pending = running.answered.take()?;
         without_echoes(&mut carried, &pending.reads, &*running.picture);
         let findings = self.note_writes(now, unit, &pending.reads, &carried);
-        self.settle_account(unit, pending.granted, &carried);
+        self.refund_unwritten(unit, pending.granted, &carried);
         let (mut writes, carried) = split(carried);
         let held = pending.held.len();
         writes.extend(pending.held);
@@ -306,6 +306,9 @@ impl Core {
         }
         if self.changes_forgotten > running.seen || self.was_let_go(running.id, reads) {
             // Among what is not remembered may be what it read.
+        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
+            hosted.account.failures += u64::from(matches!(ended, Ended::Failed));
+        }
             self.wake(now, unit, Cause::Resync);
         }
         self.forget_recent();

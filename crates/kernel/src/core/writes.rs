@@ -70,15 +70,11 @@ impl Core {
         now.0 >= late.since.0 + STALE_PATIENCE_MS
     }
 
-    /// Only what changed something is paid for, and a write that fails is a run that fails.
-    pub(super) fn settle_account(&mut self, unit: &UnitId, (granted, at): (usize, Moment), carried: &[Carried]) {
-        let count = |is: fn(&WriteResult) -> bool| carried.iter().filter(|one| is(&one.write.result)).count();
-        let written = count(|result| matches!(result, WriteResult::Written { .. }));
-        let failed = count(|result| matches!(result, WriteResult::Failed { .. }));
+    /// Only what changed something is paid for.
+    pub(super) fn refund_unwritten(&mut self, unit: &UnitId, (granted, at): (usize, Moment), carried: &[Carried]) {
+        let is_written = |one: &&Carried| matches!(one.write.result, WriteResult::Written { .. });
+        let written = carried.iter().filter(is_written).count();
         self.scheduler.refund(&unit.operator, at, granted.saturating_sub(written));
-        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
-            hosted.account.failures += u64::from(failed > 0);
-        }
     }
 
     pub(super) fn note_writes(

@@ -81,6 +81,7 @@ fn a_write_that_is_always_too_late_fails_and_is_tried_ever_more_slowly() {
         too_late(&mut core, now, &run);
         let operator = core.state(Moment(now)).operators.remove(0);
         let due = core.next().unwrap();
+        assert_eq!(operator.failures, u64::from((count + 1).saturating_sub(STALE_RUNS)), "{count}");
         if count < STALE_RUNS {
             assert_eq!((operator.word, due.0), (Word::Working, now + 10), "{count}");
         } else {
@@ -207,4 +208,34 @@ fn a_run_that_was_given_up_is_woken_by_what_was_read_before() {
     let waits = core.unit(Moment(4), &run.unit).unwrap();
     assert!(matches!(waits.causes.as_slice(), [Cause::Changed { .. }]), "{:?}", waits.causes);
     assert!(core.watched.contains_key(&table(&CONFIG_MAPS)) && without.is_some());
+}
+
+fn failures(core: &Core) -> u64 {
+    core.state(Moment(0)).operators[0].failures
+}
+
+#[test]
+fn a_run_counts_as_failed_exactly_when_it_is_tried_again_as_such() {
+    // What it wrote was refused by the arbiter; it says itself that something is wrong.
+    let undeclared = |_: &Unit, _: &View| {
+        let mut plan = Plan::nothing();
+        plan.push(Mutation::delete(&Resource::namespaced("", "v1", "Pod", "pods"), "shop", "a"));
+        Ok(plan)
+    };
+    let says_so = |_: &Unit, _: &View| Ok(Plan::nothing().failing("a controller failed"));
+    let panics = |_: &Unit, _: &View| -> Result<Plan, Stop> { panic!("no") };
+    for operator in [puppet("a", undeclared), puppet("a", says_so), puppet("a", panics)] {
+        let mut core = kernel([operator], &Limits::none());
+        for count in 0..3 {
+            assert_eq!(failures(&core), count);
+            let now = core.next().unwrap_or(Moment(0));
+            let run = runs(core.poll(now)).remove(0);
+            over(decide(&mut core, now.0, &run));
+        }
+    }
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = first_run(&mut core);
+    let judgement = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, judgement, 12);
+    assert_eq!(failures(&core), 0, "neither to wait for a kind nor to write is a failure");
 }
