@@ -239,3 +239,31 @@ fn a_run_counts_as_failed_exactly_when_it_is_tried_again_as_such() {
     carry(&mut core, 2, &run, judgement, 12);
     assert_eq!(failures(&core), 0, "neither to wait for a kind nor to write is a failure");
 }
+
+#[test]
+fn a_dry_run_pretends_all_it_wants_at_once_and_is_done() {
+    let floods = |_: &Unit, view: &View| {
+        let mut plan = Plan::nothing();
+        view.get(&CONFIG_MAPS, "shop", "other")?;
+        for number in 0..5 {
+            plan.push(Mutation::create(
+                &CONFIG_MAPS,
+                json!({"metadata": {"name": format!("{number}"), "namespace": "shop"}}),
+            ));
+        }
+        Ok(plan)
+    };
+    let limits = Limits { writes_per_second: 2, ..Limits::none() };
+    let mut core = kernel([puppet("a", floods)], &limits);
+    core.pretend();
+    let run = first_run(&mut core);
+    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write") };
+    assert_eq!(writes.len(), 5);
+    let pretended = |write| {
+        let write = crate::decision::Write { result: WriteResult::Pretended, ..write };
+        Carried { write, before: None, after: None, unchecked: None }
+    };
+    core.carried(Moment(2), &run.unit, run.id, writes.into_iter().map(pretended).collect(), 9).unwrap();
+    assert!(core.is_quiet() && runs(core.poll(Moment(60_000))).is_empty(), "it has told what it would do");
+    assert_eq!(core.state(Moment(60_000)).operators[0].word, Word::Ready);
+}
