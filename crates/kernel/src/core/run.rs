@@ -25,6 +25,9 @@ use crate::wake;
 /// How many refusals of a run are remembered for the next.
 pub const MAX_REFUSALS: usize = 8;
 
+/// What is said of a run whose writes ended in the kernel itself. Why it did may hold what was to be written.
+const UNWRITTEN: &str = "the kernel itself failed while it wrote, and cannot tell what of it was written";
+
 /// An operator is to decide for a unit.
 pub struct Run {
     /// Which unit.
@@ -271,6 +274,14 @@ impl Core {
         Some(Closed { carried, ..closed })
     }
 
+    /// Takes in that nobody will say what came of the writes of a run: it failed, and the unit decides again from what is there.
+    pub fn unwritten(&mut self, now: Moment, unit: &UnitId, id: DecisionId) -> Option<Closed> {
+        let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
+        let pending = running.answered.take()?;
+        let stop = Stop::Failed(UNWRITTEN.to_string());
+        Some(self.stopped(now, unit, stop, pending.reads, pending.decide_us))
+    }
+
     #[expect(clippy::too_many_arguments, reason = "one fact each; a struct for them would be built once and read once")]
     fn close(
         &mut self,
@@ -295,6 +306,9 @@ impl Core {
             self.wakes.set(unit, reads);
         }
         self.standings.decided(unit, running.id);
+        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
+            hosted.account.failures += u64::from(matches!(ended, Ended::Failed));
+        }
         self.scheduler.finish(now, unit, ended);
         let missed: Vec<Cause> = self
             .recent
@@ -307,9 +321,6 @@ impl Core {
         }
         if self.changes_forgotten > running.seen || self.was_let_go(running.id, reads) {
             // Among what is not remembered may be what it read.
-        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
-            hosted.account.failures += u64::from(matches!(ended, Ended::Failed));
-        }
             self.wake(now, unit, Cause::Resync);
         }
         self.forget_recent();

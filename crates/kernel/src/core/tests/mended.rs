@@ -267,3 +267,17 @@ fn a_dry_run_pretends_all_it_wants_at_once_and_is_done() {
     assert!(core.is_quiet() && runs(core.poll(Moment(60_000))).is_empty(), "it has told what it would do");
     assert_eq!(core.state(Moment(60_000)).operators[0].word, Word::Ready);
 }
+
+#[test]
+fn a_run_that_nobody_says_the_writes_of_is_over_and_tried_again() {
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = first_run(&mut core);
+    assert!(core.unwritten(Moment(1), &run.unit, run.id).is_none(), "it has not decided yet");
+    decide(&mut core, 1, &run);
+    let closed = core.unwritten(Moment(2), &run.unit, run.id).unwrap();
+    assert!(matches!(closed.decision.outcome, Outcome::Failed { .. }));
+    assert!(core.unwritten(Moment(2), &run.unit, run.id).is_none(), "it is over");
+    assert_eq!((core.state(Moment(2)).operators[0].word, failures(&core)), (Word::Failing, 1));
+    let due = core.next().unwrap();
+    assert_eq!(runs(core.poll(due)).len(), 1);
+}
