@@ -32,8 +32,8 @@ use crate::view::{Picture, Reads};
 
 use contention::Contention;
 pub use contention::{
-    FINDING_AGE, FLIPS, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST,
-    SLOW_MAX,
+    FINDING_AGE, FLIPS, Inputs, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST,
+    SLOW_MAX, turn_wait,
 };
 
 /// What a plan is judged by.
@@ -109,9 +109,9 @@ impl Arbiter {
         write: &Write,
         before: Option<&Value>,
         after: Option<&Value>,
-        fingerprint: u64,
+        inputs: Inputs<'_>,
     ) -> Vec<Finding> {
-        self.contention.written(now, unit, write, (before, after), fingerprint)
+        self.contention.written(now, unit, write, (before, after), inputs)
     }
 
     /// Told of every apply that the server took, with the revision the object has since: the same once more, while nobody
@@ -130,11 +130,12 @@ impl Arbiter {
         self.contention.slowed(unit, now)
     }
 
-    /// A number that stays the same while what the unit reads from others stays the same. Revisions that the unit itself
-    /// made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is seen to loop.
-    /// To be asked before [`Arbiter::written`] is told of what was decided from these reads.
-    pub fn fingerprint(&self, unit: &UnitId, reads: &Reads) -> u64 {
-        contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads)
+    /// What the unit read, with a number that stays the same while what it reads from others stays the same. Revisions that
+    /// the unit itself made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is
+    /// seen to loop. To be asked before [`Arbiter::written`] is told of what was decided from these reads.
+    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads) -> Inputs<'a> {
+        let fingerprint = contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads);
+        Inputs { reads, fingerprint }
     }
 
     /// Forgets a unit that is no more.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::place::{ClusterName, Place, Topology};
 use crate::plan::Plan;
@@ -273,6 +274,12 @@ pub trait Operator: Send + Sync + 'static {
     /// operators that read on one cluster and write on another that only they know of.
     fn topology(&self) -> Option<Topology> {
         self.home().map(|home| Topology::standalone(&home))
+    }
+
+    /// Whether the answer to a question it asked may tell of the outside. An answer that follows from what was read, as that of
+    /// a program that sees nothing else, is no new reason to write.
+    fn hears(&self, _request: &Value) -> bool {
+        true
     }
 
     /// Whether it is to see which fields its own earlier applies left behind: then `managedFields` are kept of the kinds it

@@ -281,3 +281,73 @@ fn a_run_that_nobody_says_the_writes_of_is_over_and_tried_again() {
     let due = core.next().unwrap();
     assert_eq!(runs(core.poll(due)).len(), 1);
 }
+
+/// Sees nothing but what it read, and says something else each time, as a program with a clock does.
+struct Program(&'static str, AtomicUsize);
+
+impl Outward for Program {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn declaration(&self) -> Declaration {
+        let maps = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        Declaration { inputs: maps.clone(), outputs: maps, service_account: None, units: Units::Whole }
+    }
+
+    fn reach(&self, _: &Value) -> Result<Value, String> {
+        Ok(json!(format!("{}-{}", self.0, self.1.fetch_add(1, Ordering::Relaxed))))
+    }
+
+    fn hears(&self, _: &Value) -> bool {
+        false
+    }
+
+    fn decide(&self, _: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let there = view.get(&CONFIG_MAPS, "shop", "child")?;
+        let mut plan = Plan::nothing();
+        if there.is_none_or(|there| !there.value()["data"]["v"].as_str().unwrap_or_default().starts_with(self.0)) {
+            let value = outside.ask(json!({})).map_err(Stop::Failed)?;
+            let body = json!({"metadata": {"name": "child", "namespace": "shop"}, "data": {"v": value}});
+            plan.push(Mutation::apply(&CONFIG_MAPS, body).forced());
+        }
+        Ok(plan)
+    }
+}
+
+#[test]
+fn two_programs_that_overwrite_each_other_with_ever_new_values_fight() {
+    let program = |name| Arc::new(Reaching(Program(name, AtomicUsize::new(0)))) as Arc<dyn Operator>;
+    let mut core = kernel([program("red"), program("blue")], &Limits::none());
+    for run in runs(core.poll(Moment(0))) {
+        over(decide(&mut core, 0, &run));
+    }
+    core.poll(Moment(0));
+    let with = |revision: u64, value: &str| {
+        let mut object = config_map("child", revision, "x");
+        object["data"] = json!({"v": value});
+        object
+    };
+    let mut there = with(11, "nobody's");
+    sync(&mut core, 0, &CONFIG_MAPS, std::slice::from_ref(&there));
+    let (mut now, mut revision) = (1, 11);
+    while core.state(Moment(now)).findings.is_empty() {
+        assert!(revision < 40, "{} writes and no fight was found", revision - 11);
+        now = core.next().map_or(now, |next| next.0.max(now)) + 1;
+        for run in runs(core.poll(Moment(now))) {
+            let Judgement::Write { writes, .. } = decide(&mut core, now, &run) else { continue };
+            revision += 1;
+            let value = writes[0].mutation.act.clone();
+            let crate::plan::Act::Apply { body, .. } = value else { panic!("applies") };
+            let after = with(revision, body["data"]["v"].as_str().unwrap());
+            let before = Some(std::mem::replace(&mut there, after.clone()));
+            let write = crate::decision::Write { result: WriteResult::Written { revision }, ..writes[0].clone() };
+            let carried = Carried { write, before, after: Some(after.clone()), unchecked: None };
+            core.carried(Moment(now), &run.unit, run.id, vec![carried], 9).unwrap();
+            put(&mut core, now, &after);
+        }
+    }
+    let state = core.state(Moment(now));
+    assert!(state.findings[0].to_string().contains(".data.v"), "{}", state.findings[0]);
+    assert!(state.operators.iter().any(|operator| operator.word == Word::Failing));
+}
