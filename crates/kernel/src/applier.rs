@@ -17,6 +17,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::decision::{Write, WriteResult};
+use crate::fit::fit;
 use crate::operator::ServiceAccount;
 use crate::plan::{Act, Expect};
 use crate::resource::ObjectKey;
@@ -128,6 +129,13 @@ pub async fn carry_out_upon(
             carried.push(Carried { write, before: None, after: None, unchecked: None });
             continue;
         }
+        // The arbiter refuses it too, but not every write comes from there.
+        if let Err(unfit) = fit(&write) {
+            stopped = true;
+            write.result = WriteResult::Failed { message: unfit.to_string() };
+            carried.push(Carried { write, before: None, after: None, unchecked: None });
+            continue;
+        }
         follow_up(&mut write, &carried);
         if dry_run && let Some(pretended) = pretence::upon(&write, &carried) {
             carried.push(pretended);
@@ -196,7 +204,7 @@ fn follow_up(write: &mut Write, carried: &[Carried]) {
         }
     }
     if let Act::Update(body) = &mut write.mutation.act {
-        body["metadata"]["resourceVersion"] = now.to_string().into();
+        request::set_metadata(body, "resourceVersion", now.to_string());
     }
 }
 

@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::decision::{DecisionId, Write, WriteResult};
+use crate::fit::fit;
 use crate::moment::Moment;
 use crate::operator::{Declaration, UnitId};
 use crate::place::Topology;
@@ -31,8 +32,8 @@ use crate::view::{Picture, Reads};
 
 use contention::Contention;
 pub use contention::{
-    FINDING_AGE, FLIPS, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST,
-    SLOW_MAX,
+    FINDING_AGE, FLIPS, Inputs, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST,
+    SLOW_MAX, turn_wait,
 };
 
 /// What a plan is judged by.
@@ -71,7 +72,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Refuses undeclared outputs, chooses names, squashes, settles what must still hold, and orders.
+    /// Refuses undeclared outputs and what cannot be sent, chooses names, squashes, settles what must still hold, and orders.
     pub fn judge(&self, mut judging: Judging<'_>) -> Judged {
         let (mut allowed, mut refused) = (Vec::new(), Vec::new());
         for (index, mutation) in std::mem::take(&mut judging.mutations).into_iter().enumerate() {
@@ -79,7 +80,10 @@ impl Arbiter {
             let named = settle::name(&mut write, &judging, index);
             let allowed_to = named.and_then(|()| declared(&write, judging.declaration));
             // What was declared is in the operator's words, what is carried out in the clusters'.
-            match allowed_to.and_then(|()| judging.topology.carry_over(&mut write)) {
+            let carried_over = allowed_to.and_then(|()| judging.topology.carry_over(&mut write));
+            match carried_over
+                .and_then(|()| fit(&write).map_err(|unfit| format!("{} cannot be written: {unfit}", write.object)))
+            {
                 Ok(()) => allowed.push(write),
                 Err(reason) => {
                     write.result = WriteResult::Refused { reason };
@@ -105,9 +109,9 @@ impl Arbiter {
         write: &Write,
         before: Option<&Value>,
         after: Option<&Value>,
-        fingerprint: u64,
+        inputs: Inputs<'_>,
     ) -> Vec<Finding> {
-        self.contention.written(now, unit, write, (before, after), fingerprint)
+        self.contention.written(now, unit, write, (before, after), inputs)
     }
 
     /// Told of every apply that the server took, with the revision the object has since: the same once more, while nobody
@@ -126,11 +130,12 @@ impl Arbiter {
         self.contention.slowed(unit, now)
     }
 
-    /// A number that stays the same while what the unit reads from others stays the same. Revisions that the unit itself
-    /// made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is seen to loop.
-    /// To be asked before [`Arbiter::written`] is told of what was decided from these reads.
-    pub fn fingerprint(&self, unit: &UnitId, reads: &Reads) -> u64 {
-        contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads)
+    /// What the unit read, with a number that stays the same while what it reads from others stays the same. Revisions that
+    /// the unit itself made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is
+    /// seen to loop. To be asked before [`Arbiter::written`] is told of what was decided from these reads.
+    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads) -> Inputs<'a> {
+        let fingerprint = contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads);
+        Inputs { reads, fingerprint }
     }
 
     /// Forgets a unit that is no more.

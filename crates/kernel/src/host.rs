@@ -254,6 +254,11 @@ impl Host {
                     self.record(closed);
                 }
             }
+            Report::Unwritten { unit, id } => {
+                if let Some(closed) = self.core.unwritten(now, &unit, id) {
+                    self.record(closed);
+                }
+            }
         }
     }
 

@@ -18,6 +18,7 @@ pub mod core;
 pub mod decision;
 pub mod diff;
 pub mod explain;
+mod fit;
 pub mod gate;
 pub mod host;
 pub mod journal;

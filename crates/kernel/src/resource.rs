@@ -72,11 +72,12 @@ impl Resource {
 
     /// The path of its objects: of one namespace, or of all when `namespace` is empty.
     pub fn path(&self, namespace: &str) -> String {
-        let root = if self.group.is_empty() { "/api".to_string() } else { format!("/apis/{}", self.group) };
+        let root = if self.group.is_empty() { "/api".to_string() } else { format!("/apis/{}", segment(&self.group)) };
+        let (version, plural) = (segment(&self.version), segment(&self.plural));
         if namespace.is_empty() {
-            format!("{root}/{}/{}", self.version, self.plural)
+            format!("{root}/{version}/{plural}")
         } else {
-            format!("{root}/{}/namespaces/{namespace}/{}", self.version, self.plural)
+            format!("{root}/{version}/namespaces/{}/{plural}", segment(namespace))
         }
     }
 }
@@ -112,8 +113,19 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// The path of the object.
     pub fn path(&self) -> String {
-        format!("{}/{}", self.table.resource.path(&self.namespace), self.name)
+        format!("{}/{}", self.table.resource.path(&self.namespace), segment(&self.name))
     }
+}
+
+/// A text as one part of a path: what means something else there, such as `?` and `/`, is percent-encoded. `.` and `..` have
+/// no other form; nothing is written under such a name.
+pub(crate) fn segment(text: &str) -> Cow<'_, str> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte);
+    if text.bytes().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let encoded = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    Cow::Owned(text.bytes().map(encoded).collect())
 }
 
 /// As kubectl names it: `configmaps/shop/web`, or `namespaces/shop`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use switchboard_object::name::path_segment;
 use switchboard_object::yaml;
 
 use super::{Action, Mutation, NameKey};
@@ -60,10 +61,19 @@ pub(super) fn read(text: &str) -> Result<Metadata, String> {
     let (resource, subresource) = resource.split_once('/').unwrap_or((&resource, ""));
     // The object's name stands under `mame` in files of older libraries.
     let name = Some(fields.text("name")).filter(|name| !name.is_empty()).unwrap_or_else(|| fields.text("mame"));
+    let (group, version) = (of.text("group"), of.text("version"));
+    // A type is looked up by its parts, and a subresource is put at the end of a path: neither may lead elsewhere.
+    for (what, text) in
+        [("Group", &*group), ("Version", &*version), ("Resource", resource), ("subresource", subresource)]
+    {
+        if let Some(why) = path_segment(text).first() {
+            return Err(format!("its {what} {text:?} {why}"));
+        }
+    }
     Ok(Metadata {
         action: Action::named(&fields.text("action")),
-        group: of.text("group"),
-        version: of.text("version"),
+        group,
+        version,
         resource: resource.into(),
         subresource: subresource.into(),
         namespace: fields.text("namespace"),

@@ -203,6 +203,64 @@ fn links_are_not_followed() {
     assert_eq!(read.problems[0].message, "passed over: it is not a regular file");
 }
 
+fn read_one(metadata: &str, body: &str) -> Directory {
+    let folder = "Configuration/Patch/namespaces/shop/core/configmaps";
+    let files = [
+        (format!("{folder}/0a1b-metadata-web.yaml"), metadata.into()),
+        (format!("{folder}/0a1b-body-web.yaml"), body.into()),
+    ];
+    read_files(&files.into(), None)
+}
+
+#[test]
+fn a_type_or_subresource_that_leads_elsewhere_is_refused() {
+    let of =
+        |of: &str| format!("name: web\nnamespace: shop\npatchType: application/merge-patch+json\nresourceType: {of}\n");
+    assert_eq!(read_one(&of("{Resource: configmaps/status, Version: v1}"), "{}").problems, []);
+    let wrong = [
+        ("{Resource: configmaps/../secrets, Version: v1}", "its subresource \"../secrets\" may not contain '/'"),
+        ("{Resource: configmaps/.., Version: v1}", "its subresource \"..\" may not be '..'"),
+        ("{Resource: .., Version: v1}", "its Resource \"..\" may not be '..'"),
+        ("{Group: ../api, Resource: configmaps, Version: v1}", "its Group \"../api\" may not contain '/'"),
+        ("{Resource: configmaps, Version: v1%2F..}", "its Version \"v1%2F..\" may not contain '%'"),
+    ];
+    for (resource, why) in wrong {
+        let read = read_one(&of(resource), "{}");
+        assert_eq!(read.mutations, [], "{resource}");
+        assert_eq!(read.problems[0].message, format!("its metadata file cannot be read: {why}"));
+    }
+}
+
+#[test]
+fn a_body_without_a_place_for_a_name_is_refused_and_its_file_named() {
+    let metadata = |action: &str, form: &str| {
+        format!(
+            "action: {action}\nname: web\nnamespace: shop\npatchType: {form}\n\
+             resourceType: {{Resource: configmaps, Version: v1}}\n"
+        )
+    };
+    let (create, merge) = (metadata("Create", ""), metadata("Patch", "application/merge-patch+json"));
+    let (json, strategic) = ("application/json-patch+json", "application/strategic-merge-patch+json");
+    let wrong = [
+        (&create, "{apiVersion: v1, kind: ConfigMap, metadata: 5}", "its metadata is no map"),
+        (&merge, r#"{"metadata":"x"}"#, "its metadata is no map"),
+        (&merge, "[]", "is no map"),
+        (&metadata("Patch", strategic), "5", "is no map"),
+        (&metadata("Patch", json), "{}", "is a JSON patch and no list"),
+    ];
+    for (metadata, body, why) in wrong {
+        let read = read_one(metadata, body);
+        let [problem] = &read.problems[..] else { panic!("{body}: {:?}", read.problems) };
+        assert_eq!((problem.message.as_str(), read.mutations.len()), (why, 0), "{body}");
+        assert!(problem.file.ends_with("0a1b-body-web.yaml"), "{}", problem.file);
+    }
+    let right =
+        [(&create, "{kind: ConfigMap, metadata: null}"), (&merge, "{data: {a: b}}"), (&metadata("Patch", json), "[]")];
+    for (metadata, body) in right {
+        assert_eq!(read_one(metadata, body).problems, [], "{body}");
+    }
+}
+
 #[test]
 fn ids_are_the_originals() {
     assert_eq!(create("web").id(), "Create-ConfigMap.v1./web[shop]");

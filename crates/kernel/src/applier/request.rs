@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::WriteRequest;
 use crate::plan::{Act, Expect, Mutation, PatchForm};
+use crate::resource::segment;
 
 /// Method, path with query, content type and body of a write.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +32,7 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
         _ => request.write.object.path(),
     };
     if let Some(subresource) = &mutation.subresource {
-        let _ = write!(uri, "/{subresource}");
+        let _ = write!(uri, "/{}", segment(subresource));
     }
     let mut query: Vec<String> = Vec::new();
     if !matches!(mutation.act, Act::Delete { .. }) {
@@ -64,15 +65,27 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
 /// The name that was chosen stands in for `generateName`, so that a second try cannot make a second object.
 fn named(body: &Value, name: &str) -> Value {
     let mut body = body.clone();
-    body["metadata"]["name"] = name.into();
+    set_metadata(&mut body, "name", name.to_string());
     body
+}
+
+/// Sets a field of the metadata, whatever the body is: where there is no place for it, the server says so.
+pub(super) fn set_metadata(body: &mut Value, field: &str, value: String) {
+    let Some(fields) = body.as_object_mut() else { return };
+    let metadata = fields.entry("metadata").or_insert(Value::Null);
+    if metadata.is_null() {
+        *metadata = json!({});
+    }
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.insert(field.to_string(), value.into());
+    }
 }
 
 fn expecting(body: &Value, expect: &Expect) -> Value {
     let mut body = body.clone();
     if let Expect::Exactly { uid, revision } = expect {
-        body["metadata"]["uid"] = uid.as_str().into();
-        body["metadata"]["resourceVersion"] = revision.to_string().into();
+        set_metadata(&mut body, "uid", uid.clone());
+        set_metadata(&mut body, "resourceVersion", revision.to_string());
     }
     body
 }

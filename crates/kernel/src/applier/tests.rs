@@ -255,6 +255,41 @@ fn what_is_made_below_an_object_is_asked_of_that_object() {
     assert_eq!(prepared.body["kind"], "Eviction");
 }
 
+#[tokio::test]
+async fn what_cannot_be_sent_fails_and_nothing_is_sent_after_it() {
+    let (five, text) = (json!({"metadata": 5}), json!({"metadata": "x"}));
+    let merge = |body: &Value| Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, body.clone());
+    let unfit = [
+        Mutation::create(&CONFIG_MAPS, five.clone()),
+        expecting(Mutation::update(&CONFIG_MAPS, five.clone())),
+        expecting(merge(&text)),
+        Mutation { subresource: Some("../secrets".into()), ..merge(&json!({})) },
+    ];
+    for mutation in unfit {
+        let writer = Flaky::holding(Some(held()), &[]);
+        let writes = vec![write(mutation.clone()), write(Mutation::apply(&CONFIG_MAPS, wanted()))];
+        let carried = carry_out(&writer, writes, None, "me", false).await;
+        assert!(matches!(carried[0].write.result, WriteResult::Failed { .. }), "{mutation}: {:?}", carried[0]);
+        assert_eq!(carried[1].write.result, WriteResult::Skipped);
+        assert_eq!((*writer.effects.lock().unwrap(), *writer.looks.lock().unwrap()), (0, 0), "{mutation}");
+        // Whoever makes a request of it all the same is answered by the server.
+        let request = WriteRequest { write: write(mutation), user: None, manager: "me".into(), dry_run: false };
+        prepare(&request);
+    }
+}
+
+#[test]
+fn a_name_leads_to_no_other_object() {
+    let mut named = write(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({})));
+    named.object.name = "target?dryRun=All&x=".into();
+    named.object.namespace = "shop#1/ü".into();
+    let request = WriteRequest { write: named, user: None, manager: "me".into(), dry_run: false };
+    let path = "/api/v1/namespaces/shop%231%2F%C3%BC/configmaps/target%3FdryRun=All&x=";
+    assert_eq!(prepare(&request).uri, format!("{path}?fieldManager=me"));
+    assert_eq!(request.write.object.path(), path);
+    assert_eq!(CONFIG_MAPS.path("kube-system"), "/api/v1/namespaces/kube-system/configmaps");
+}
+
 /// A cluster that lets nobody write.
 struct ReadOnly(Option<Value>);
 

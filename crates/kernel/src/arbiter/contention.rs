@@ -1,7 +1,7 @@
 //! Who fights, who loops.
 //!
-//! A fight: one unit sets a field, another sets it back to a value it had, in turns, with nobody else between them. A loop:
-//! a unit changes what it has set itself, again and again, though what it reads from others stays the same.
+//! A fight: one unit sets a field and another sets it again, in turns, with nobody else between them: back to a value it had,
+//! or to a new one though nothing but the other's turn gave a reason for it. A loop: a unit changes what it has set itself, again and again, though what it reads from others stays the same.
 
 mod fight;
 mod looping;
@@ -19,7 +19,7 @@ use crate::resource::ObjectKey;
 use crate::state::Finding;
 use crate::view::Reads;
 
-pub use fight::{FLIPS, MAX_FIELDS};
+pub use fight::{FLIPS, MAX_FIELDS, turn_wait};
 pub use looping::{LOOP_WINDOW, LOOP_WRITES, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST, SLOW_MAX};
 
 /// How long after it was last seen a finding goes on; turns that are further apart are no fight.
@@ -33,6 +33,17 @@ pub(super) struct Contention {
     pub(super) loops: looping::Loops,
     findings: BTreeMap<Subject, Finding>,
 }
+
+/// What a unit has read, for telling whether others gave it a reason to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    pub(super) reads: &'a Reads,
+    /// The same as long as what it reads from others is the same.
+    pub(super) fingerprint: u64,
+}
+
+/// A number for what a unit has read from others than itself and the unit named; the same as long as that is the same.
+type Others<'a> = &'a dyn Fn(&UnitId) -> u64;
 
 /// What a finding is about: one is kept of each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +59,7 @@ impl Contention {
         unit: &UnitId,
         write: &Write,
         (before, after): (Option<&Value>, Option<&Value>),
-        fingerprint: u64,
+        inputs: Inputs<'_>,
     ) -> Vec<Finding> {
         let WriteResult::Written { revision } = write.result else { return Vec::new() };
         self.loops.made(unit, &write.object, after.map(|_| revision));
@@ -56,8 +67,14 @@ impl Contention {
         if changes.is_empty() {
             return Vec::new();
         }
-        let mut found = self.fights.written(now, unit, &write.object, &changes);
-        found.extend(self.loops.written(now, unit, write, &changes, fingerprint));
+        let loops = &self.loops;
+        let others = |other: &UnitId| {
+            let own =
+                |key: &ObjectKey, at: Option<u64>| loops.has_made(unit, key, at) || loops.has_made(other, key, at);
+            fingerprint(&own, inputs.reads)
+        };
+        let mut found = self.fights.written(now, unit, &write.object, &changes, &others);
+        found.extend(self.loops.written(now, unit, write, &changes, inputs.fingerprint));
         for finding in &found {
             self.keep(finding.clone());
         }

@@ -15,10 +15,9 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// One run more.
-    pub fn run(&mut self, decide_us: u64, failed: bool) {
+    /// One run more; whether it failed shows when it is over.
+    pub fn run(&mut self, decide_us: u64) {
         self.runs += 1;
-        self.failures += u64::from(failed);
         if self.times_us.len() == RUNS_TIMED {
             self.times_us.pop_front();
         }

@@ -25,6 +25,9 @@ use crate::wake;
 /// How many refusals of a run are remembered for the next.
 pub const MAX_REFUSALS: usize = 8;
 
+/// What is said of a run whose writes ended in the kernel itself. Why it did may hold what was to be written.
+const UNWRITTEN: &str = "the kernel itself failed while it wrote, and cannot tell what of it was written";
+
 /// An operator is to decide for a unit.
 pub struct Run {
     /// Which unit.
@@ -172,7 +175,7 @@ impl Core {
         let picture = running.picture.clone();
         let hosted = self.operators.get_mut(&unit.operator)?;
         let Answered { plan, reads, decide_us } = answered;
-        hosted.account.run(decide_us, matches!(plan, Err(Stop::Failed(_))));
+        hosted.account.run(decide_us);
         let plan = match plan {
             Ok(plan) => plan,
             Err(stop) => return Some(Judgement::Over(Box::new(self.stopped(now, unit, stop, reads, decide_us)))),
@@ -190,8 +193,9 @@ impl Core {
         let user = hosted.declaration.service_account.clone();
         let mut writes = judged.writes;
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
-        let allowed = self.scheduler.spend(now, &unit.operator, wanted);
-        let granted = (allowed.min(wanted), self.scheduler.now());
+        // What is only pretended costs nothing: it changes nothing, so what is held back once would be held back for ever.
+        let allowed = if self.pretending { wanted } else { self.scheduler.spend(now, &unit.operator, wanted) };
+        let granted = (if self.pretending { 0 } else { allowed.min(wanted) }, self.scheduler.now());
         let held = hold_back(&mut writes, allowed);
         let pending = Pending {
             reads,
@@ -248,7 +252,7 @@ impl Core {
         let pending = running.answered.take()?;
         without_echoes(&mut carried, &pending.reads, &*running.picture);
         let findings = self.note_writes(now, unit, &pending.reads, &carried);
-        self.settle_account(unit, pending.granted, &carried);
+        self.refund_unwritten(unit, pending.granted, &carried);
         let (mut writes, carried) = split(carried);
         let held = pending.held.len();
         writes.extend(pending.held);
@@ -268,6 +272,14 @@ impl Core {
             self.stale.remove(unit);
         }
         Some(Closed { carried, ..closed })
+    }
+
+    /// Takes in that nobody will say what came of the writes of a run: it failed, and the unit decides again from what is there.
+    pub fn unwritten(&mut self, now: Moment, unit: &UnitId, id: DecisionId) -> Option<Closed> {
+        let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
+        let pending = running.answered.take()?;
+        let stop = Stop::Failed(UNWRITTEN.to_string());
+        Some(self.stopped(now, unit, stop, pending.reads, pending.decide_us))
     }
 
     #[expect(clippy::too_many_arguments, reason = "one fact each; a struct for them would be built once and read once")]
@@ -294,6 +306,9 @@ impl Core {
             self.wakes.set(unit, reads);
         }
         self.standings.decided(unit, running.id);
+        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
+            hosted.account.failures += u64::from(matches!(ended, Ended::Failed));
+        }
         self.scheduler.finish(now, unit, ended);
         let missed: Vec<Cause> = self
             .recent

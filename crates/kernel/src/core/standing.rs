@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Core;
-use crate::arbiter::{FLIPS, SLOW_FIRST, SLOW_MAX};
+use crate::arbiter::turn_wait;
 use crate::decision::{Cause, DecisionId, Write, WriteResult};
 use crate::moment::Moment;
 use crate::operator::{OperatorName, Unit, UnitId};
@@ -144,7 +144,7 @@ impl Core {
     /// Two that fight take turns ever more slowly, until a person ends it.
     fn fight_wait(&self, now: Moment, unit: &UnitId) -> Option<Duration> {
         let flips = self.findings_of(now, unit).iter().map(|finding| finding.count()).max()?;
-        Some(SLOW_FIRST.saturating_mul(2u32.saturating_pow(flips / FLIPS)).min(SLOW_MAX))
+        Some(turn_wait(flips))
     }
 
     /// Of what was found, what is new or has doubled since it was last told: a fight must not fill the journal.

@@ -1,5 +1,6 @@
 //! What becomes of the writes of a run: held back, paid for, remembered.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::operator::UnitId;
 use crate::plan::Act;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
-use crate::view::{Picture, Reads, Refusal};
+use crate::view::{Asked, Picture, Reads, Refusal};
 
 /// After how many runs in a row that came too late, on the same reads, a unit fails.
 pub(super) const STALE_RUNS: u32 = 8;
@@ -71,15 +72,11 @@ impl Core {
         }
     }
 
-    /// Only what changed something is paid for, and a write that fails is a run that fails.
-    pub(super) fn settle_account(&mut self, unit: &UnitId, (granted, at): (usize, Moment), carried: &[Carried]) {
-        let count = |is: fn(&WriteResult) -> bool| carried.iter().filter(|one| is(&one.write.result)).count();
-        let written = count(|result| matches!(result, WriteResult::Written { .. }));
-        let failed = count(|result| matches!(result, WriteResult::Failed { .. }));
+    /// Only what changed something is paid for.
+    pub(super) fn refund_unwritten(&mut self, unit: &UnitId, (granted, at): (usize, Moment), carried: &[Carried]) {
+        let is_written = |one: &&Carried| matches!(one.write.result, WriteResult::Written { .. });
+        let written = carried.iter().filter(is_written).count();
         self.scheduler.refund(&unit.operator, at, granted.saturating_sub(written));
-        if let Some(hosted) = self.operators.get_mut(&unit.operator) {
-            hosted.account.failures += u64::from(failed > 0);
-        }
     }
 
     pub(super) fn note_writes(
@@ -91,7 +88,8 @@ impl Core {
     ) -> Vec<Finding> {
         let is_written = |one: &Carried| matches!(one.write.result, WriteResult::Written { .. });
         // Only writes are judged by it, and most runs write nothing.
-        let fingerprint = if carried.iter().any(is_written) { self.arbiter.fingerprint(unit, reads) } else { 0 };
+        let heard = carried.iter().any(is_written).then(|| self.heard(unit, reads));
+        let inputs = heard.as_deref().map(|heard| self.arbiter.inputs(unit, heard));
         let mut findings = Vec::new();
         let mut echoes = Vec::new();
         for Carried { write, before, after, .. } in carried {
@@ -104,12 +102,12 @@ impl Core {
             if let (Some(revision), Act::Apply { .. }) = (left, &write.mutation.act) {
                 self.arbiter.applied(unit, write, revision);
             }
-            if let WriteResult::Written { revision } = write.result {
+            if let (WriteResult::Written { revision }, Some(inputs)) = (&write.result, inputs) {
                 if let Some(hosted) = self.operators.get_mut(&unit.operator) {
                     hosted.account.writes += 1;
                 }
-                findings.extend(self.arbiter.written(now, unit, write, before.as_ref(), after.as_ref(), fingerprint));
-                echoes.extend(self.echo_of(write, revision, before.as_ref()));
+                findings.extend(self.arbiter.written(now, unit, write, before.as_ref(), after.as_ref(), inputs));
+                echoes.extend(self.echo_of(write, *revision, before.as_ref()));
             }
         }
         if !echoes.is_empty() {
@@ -118,6 +116,17 @@ impl Core {
             self.scheduler.hold(unit, object, until);
         }
         self.worth_telling(now, findings)
+    }
+
+    /// What a unit has read, without answers that tell of nothing else.
+    fn heard<'a>(&self, unit: &UnitId, reads: &'a Reads) -> Cow<'a, Reads> {
+        let operator = self.operators.get(&unit.operator).map(|hosted| &hosted.operator);
+        let tells = |asked: &Asked| operator.is_none_or(|operator| operator.hears(&asked.request));
+        if reads.asked.iter().all(tells) {
+            return Cow::Borrowed(reads);
+        }
+        let asked = reads.asked.iter().filter(|asked| tells(asked)).cloned().collect();
+        Cow::Owned(Reads { asked, ..reads.clone() })
     }
 
     /// What to wait for before the unit runs again; nothing when it was seen already, or is not watched.

@@ -20,8 +20,42 @@ const MAX_STUCK: usize = 2;
 
 /// What came of a run, or of its writes.
 pub(super) enum Report {
-    Answered { unit: UnitId, id: DecisionId, answered: Answered },
-    Carried { unit: UnitId, id: DecisionId, carried: Vec<Carried>, write_us: u64 },
+    Answered {
+        unit: UnitId,
+        id: DecisionId,
+        answered: Answered,
+    },
+    Carried {
+        unit: UnitId,
+        id: DecisionId,
+        carried: Vec<Carried>,
+        write_us: u64,
+    },
+    /// The task that wrote ended without a word.
+    Unwritten {
+        unit: UnitId,
+        id: DecisionId,
+    },
+}
+
+/// A report that somebody waits for: when the task that owes it panics or is ended, another goes in its place.
+struct Owed {
+    reports: mpsc::UnboundedSender<Report>,
+    otherwise: Option<Report>,
+}
+
+impl Owed {
+    fn pay(mut self, report: Report) {
+        self.otherwise = Some(report);
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        if let Some(report) = self.otherwise.take() {
+            let _ = self.reports.send(report);
+        }
+    }
 }
 
 /// What is to be written of a run.
@@ -53,7 +87,7 @@ impl Runs {
 
     pub async fn next(&mut self) -> Option<Report> {
         let report = self.reports.1.recv().await;
-        if matches!(report, Some(Report::Carried { .. })) {
+        if matches!(report, Some(Report::Carried { .. } | Report::Unwritten { .. })) {
             self.writing -= 1;
         }
         report
@@ -80,14 +114,16 @@ impl Runs {
             let _ = reports.send(given_up(&unit, id, format!("could not start a thread: {error}"), Duration::ZERO));
             return;
         }
+        let otherwise = Some(given_up(&unit, id, "nobody waits for its thread any more".to_string(), timeout));
+        let owed = Owed { reports, otherwise };
         tokio::spawn(async move {
             match tokio::time::timeout(timeout, &mut finished).await {
-                Ok(Ok(answered)) => drop(reports.send(Report::Answered { unit, id, answered })),
-                Ok(Err(_)) => drop(reports.send(given_up(&unit, id, "its thread ended".to_string(), timeout))),
+                Ok(Ok(answered)) => owed.pay(Report::Answered { unit, id, answered }),
+                Ok(Err(_)) => owed.pay(given_up(&unit, id, "its thread ended".to_string(), timeout)),
                 Err(_) => {
                     stuck.fetch_add(1, Ordering::Relaxed);
                     let message = format!("did not decide within {timeout:?}");
-                    let _ = reports.send(given_up(&unit, id, message, timeout));
+                    owed.pay(given_up(&unit, id, message, timeout));
                     let _ = finished.await;
                     stuck.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -99,6 +135,7 @@ impl Runs {
     pub fn write(&mut self, writer: Arc<dyn Writer>, unit: UnitId, id: DecisionId, writing: Writing) {
         self.writing += 1;
         let reports = self.reports.0.clone();
+        let owed = Owed { reports, otherwise: Some(Report::Unwritten { unit: unit.clone(), id }) };
         tokio::spawn(async move {
             let began = Instant::now();
             let manager = unit.operator.to_string();
@@ -106,7 +143,7 @@ impl Runs {
             let carried =
                 applier::carry_out_upon(Some(&*picture), &*writer, writes, user.as_ref(), &manager, dry_run).await;
             let write_us = micros(began.elapsed());
-            let _ = reports.send(Report::Carried { unit, id, carried, write_us });
+            owed.pay(Report::Carried { unit, id, carried, write_us });
         });
     }
 }

@@ -1,5 +1,8 @@
 //! The life of a watch.
 
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
 use kube::Client;
 use tokio::sync::mpsc;
 
@@ -46,8 +49,22 @@ struct Task {
     unserved: bool,
 }
 
-/// Watches until nobody listens.
+/// Watches until nobody listens. Should the watch itself fail, that is told, for others wait for it, and it begins anew.
 pub async fn run(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, Told)>, pace: Pace, gate: Gate) {
+    loop {
+        let watching = watch(client.clone(), table.clone(), sink.clone(), pace, gate.clone());
+        if AssertUnwindSafe(watching).catch_unwind().await.is_ok() {
+            return;
+        }
+        let message = "the kernel itself failed while it read".to_string();
+        if sink.send((table.clone(), Told::Lost { message })).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(pace.retry_max).await;
+    }
+}
+
+async fn watch(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, Told)>, pace: Pace, gate: Gate) {
     let (revision, streaming, heard, unserved) = (None, true, false, false);
     let mut task = Task { client, table, sink, pace, gate, revision, streaming, heard, unserved };
     let mut failures = 0;

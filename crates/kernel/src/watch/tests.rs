@@ -2,16 +2,22 @@
 
 mod fixture;
 
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fixture::{CONFIG_MAPS, Fault, Fixture, WIDGETS};
+use http::{Request, Response};
+use kube::client::Body;
 use switchboard_cluster::Cluster;
 use switchboard_cluster::ambient::Ambient;
 use switchboard_cluster::store::{Bounds, Store};
+use tokio::sync::mpsc;
 
-use super::{ANSWER, CUSTOM_WATCH_LIFE, NOTICED_WITHIN, Pace, SILENCE, WATCH_LIFE};
+use super::{ANSWER, CUSTOM_WATCH_LIFE, NOTICED_WITHIN, Pace, SILENCE, Told, WATCH_LIFE, Watch};
 use crate::gate::Gate;
-use crate::resource::Resource;
+use crate::place::ClusterName;
+use crate::resource::{Resource, TableKey};
 
 #[tokio::test]
 async fn a_kind_is_listed_and_followed() {
@@ -190,6 +196,22 @@ async fn a_dropped_watch_ends() {
     fixture.until(|f| f.cache.knows(&f.table)).await;
     fixture.stop();
     fixture.until_ended().await;
+}
+
+#[tokio::test]
+async fn a_watch_that_panics_is_told_of_and_begins_anew() {
+    async fn broken(_: Request<Body>) -> Result<Response<Body>, Infallible> {
+        panic!("this is no request")
+    }
+    let (sink, mut seen) = mpsc::channel(1);
+    let pace = Pace { retry_max: Duration::from_millis(10), ..Pace::default() };
+    let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(CONFIG_MAPS) };
+    let client = kube::Client::new(tower::service_fn(broken), "default");
+    let _watch = Watch::start(client, table, sink, pace, Gate::open());
+    for _ in 0..2 {
+        let told = tokio::time::timeout(Duration::from_secs(60), seen.recv()).await.expect("told");
+        assert!(matches!(told, Some((_, Told::Lost { .. }))), "{told:?}");
+    }
 }
 
 #[test]

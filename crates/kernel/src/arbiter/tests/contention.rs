@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::arbiter::{
-    FINDING_AGE, LOOP_WINDOW, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST, SLOW_MAX,
+    FINDING_AGE, LOOP_WINDOW, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST, SLOW_MAX, turn_wait,
 };
 use crate::decision::WriteResult;
 use crate::moment::Moment;
@@ -62,12 +62,12 @@ impl Scene {
         let mut reads = Reads::default();
         reads.gets.insert(object.clone(), self.object.as_ref().map(|_| self.revision));
         reads.gets.insert(key(&PLUGS, "input"), Some(self.input));
-        let fingerprint = self.arbiter.fingerprint(&unit, &reads);
+        let inputs = self.arbiter.inputs(&unit, &reads);
         self.revision += 1;
         let revision = if after.is_some() { self.revision } else { 0 };
         let write = Write { mutation, object, result: WriteResult::Written { revision } };
         let before = std::mem::replace(&mut self.object, after);
-        self.arbiter.written(self.now, &unit, &write, before.as_ref(), self.object.as_ref(), fingerprint)
+        self.arbiter.written(self.now, &unit, &write, before.as_ref(), self.object.as_ref(), inputs)
     }
 }
 
@@ -98,6 +98,63 @@ fn a_fight_is_found_within_five_flips_and_names_both_and_the_field() {
     assert_eq!(scene.arbiter.findings(*at), std::slice::from_ref(&finding));
     assert_eq!(scene.arbiter.findings(at.after(FINDING_AGE)).len(), 1);
     assert_eq!(scene.arbiter.findings(at.after(FINDING_AGE + Duration::from_millis(1))), []);
+}
+
+#[test]
+fn a_fight_with_ever_new_values_is_found_and_goes_on_while_it_is_slowed() {
+    let mut scene = Scene::new();
+    let turns = (0..12).map(|turn| (["plugs", "sockets"][turn % 2], format!("turn {turn}")));
+    let (writes, finding) = first(turns.map(|(operator, value)| scene.sets(operator, "a", &value)));
+    assert_eq!(writes, 6);
+    let Finding::Fight { field, units, flips, .. } = &finding else { panic!("{finding:?}") };
+    assert_eq!((field.as_str(), *flips, units), (".data.a", 3, &[unit("sockets"), unit("plugs")]));
+    for turn in 0..20 {
+        scene.later(turn_wait(3 + turn));
+        let found = scene.sets(["plugs", "sockets"][turn as usize % 2], "a", &format!("slowed {turn}"));
+        let [Finding::Fight { flips, .. }] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(*flips, 4 + turn);
+    }
+    assert_eq!(scene.arbiter.slowed(&unit("plugs"), scene.now), None, "nobody loops");
+}
+
+#[test]
+fn a_value_that_is_always_new_against_one_that_stays_is_a_fight() {
+    let mut scene = Scene::new();
+    for turn in 0..4 {
+        scene.input += 1;
+        scene.sets("plugs", "a", &format!("input {turn}"));
+        scene.sets("sockets", "a", "0");
+    }
+    assert!(matches!(scene.arbiter.findings(scene.now)[..], [Finding::Fight { flips: 4, .. }]));
+}
+
+#[test]
+fn who_set_a_field_in_turns_because_of_something_outside_do_not_fight() {
+    let mut scene = Scene::new();
+    for turn in 0..20 {
+        scene.input += 1;
+        for operator in ["plugs", "sockets"] {
+            assert_eq!(scene.sets(operator, "a", &format!("{operator} follows {turn}")), [], "turn {turn}");
+        }
+    }
+    // One takes what the other has put there; only the first has a reason of its own.
+    let mut scene = Scene::new();
+    for turn in 0..20 {
+        scene.input += 1;
+        assert_eq!(scene.sets("plugs", "a", &format!("order {turn}")), []);
+        scene.input = 1_000_000;
+        assert_eq!(scene.sets("sockets", "a", &format!("order {turn} taken")), []);
+        scene.input = turn;
+    }
+}
+
+#[test]
+fn new_values_from_time_to_time_are_no_fight() {
+    let mut scene = Scene::new();
+    for turn in 0..50 {
+        scene.later(LOOP_WINDOW + SLOW_FIRST);
+        assert_eq!(scene.sets(["plugs", "sockets"][turn % 2], "a", &format!("seen {turn}")), [], "turn {turn}");
+    }
 }
 
 #[test]
@@ -226,13 +283,13 @@ fn generates(scene: &mut Scene, run: usize, many: usize) -> Vec<Finding> {
         revision: (100 * run + n) as u64,
     });
     reads.lists.insert(query, listed.collect());
-    let fingerprint = scene.arbiter.fingerprint(&unit("plugs"), &reads);
+    let inputs = scene.arbiter.inputs(&unit("plugs"), &reads);
     let writes = (0..many).flat_map(|n| {
         let name = format!("job-{run}-{n}");
         let after = body(&PODS, &name, json!({ "metadata": { "generateName": "job-" } }));
         let result = WriteResult::Written { revision: (100 * run + n) as u64 };
         let write = Write { mutation: Mutation::create(&PODS, after.clone()), object: key(&PODS, &name), result };
-        scene.arbiter.written(scene.now, &unit("plugs"), &write, None, Some(&after), fingerprint)
+        scene.arbiter.written(scene.now, &unit("plugs"), &write, None, Some(&after), inputs)
     });
     writes.collect()
 }
@@ -331,7 +388,9 @@ fn what_was_not_written_counts_for_nothing() {
         let mutation = Mutation::update(&CONFIG_MAPS, after.clone());
         let write = Write { mutation, object: object.clone(), result: WriteResult::Pretended };
         let before = scene.object.replace(after);
-        assert_eq!(scene.arbiter.written(scene.now, &unit, &write, before.as_ref(), scene.object.as_ref(), 1), []);
+        let (reads, after) = (Reads::default(), scene.object.as_ref());
+        let inputs = scene.arbiter.inputs(&unit, &reads);
+        assert_eq!(scene.arbiter.written(scene.now, &unit, &write, before.as_ref(), after, inputs), []);
     }
 }
 
@@ -346,7 +405,9 @@ fn memory_is_bounded() {
         let write = Write { mutation: Mutation::update(&CONFIG_MAPS, after.clone()), object, result };
         // Every third changes nothing: its revision is remembered all the same.
         let before = if n.is_multiple_of(3) { &after } else { &before };
-        arbiter.written(Moment(now), unit, &write, Some(before), Some(&after), 1);
+        let reads = Reads::default();
+        let inputs = arbiter.inputs(unit, &reads);
+        arbiter.written(Moment(now), unit, &write, Some(before), Some(&after), inputs);
     };
     for n in 0..MAX_UNITS + 500 {
         tell(&whole(&format!("unit-{n}")), key(&CONFIG_MAPS, &format!("object-{n}")), n as u64, n);
@@ -370,7 +431,11 @@ fn findings_are_bounded() {
             let mutation = Mutation::update(&CONFIG_MAPS, after.clone());
             let result = WriteResult::Written { revision: 1 };
             let write = Write { mutation, object: key(&CONFIG_MAPS, &format!("object-{object}")), result };
-            arbiter.written(now(object), &unit(["a", "b"][n % 2]), &write, Some(&before), Some(&after), n as u64);
+            let mut reads = Reads::default();
+            reads.gets.insert(key(&PLUGS, "input"), Some(n as u64));
+            let unit = unit(["a", "b"][n % 2]);
+            let inputs = arbiter.inputs(&unit, &reads);
+            arbiter.written(now(object), &unit, &write, Some(&before), Some(&after), inputs);
         }
     }
     let kept = arbiter.findings(now(MAX_FINDINGS));

@@ -70,6 +70,42 @@ fn a_write_that_names_nothing_is_refused() {
 }
 
 #[test]
+fn what_cannot_be_sent_as_it_is_meant_is_refused() {
+    let merge = |name: &str, body| Mutation::patch(&CONFIG_MAPS, "shop", name, PatchForm::Merge, body);
+    let made = |metadata| Mutation {
+        name: "web".into(),
+        namespace: "shop".into(),
+        ..Mutation::create(&CONFIG_MAPS, metadata)
+    };
+    let below = |part: &str| Mutation { subresource: Some(part.into()), ..merge("web", json!({})) };
+    let refused = [
+        (made(json!({ "metadata": 5 })), "its metadata is no map"),
+        (merge("web", json!({ "metadata": "x" })), "its metadata is no map"),
+        (merge("web", json!(5)), "its body is no map"),
+        (Mutation::patch(&CONFIG_MAPS, "shop", "web", PatchForm::Json, json!({})), "its JSON patch is no list"),
+        (below("../secrets"), "its subresource \"../secrets\" is no single part of a path: it may not contain '/'"),
+        (below(".."), "its subresource \"..\" is no single part of a path: it may not be '..'"),
+        (merge("a/../b", json!({})), "its name \"a/../b\" is no single part of a path: it may not contain '/'"),
+        (merge("a%2Fb", json!({})), "its name \"a%2Fb\" is no single part of a path: it may not contain '%'"),
+        (Mutation::delete(&PODS, "..", "a"), "its namespace \"..\" is no single part of a path: it may not be '..'"),
+    ];
+    // A prefix allows all that begins with it.
+    let job = Declared { name: Some("job-*".into()), ..Declared::every(&PODS) };
+    let outside = Mutation::delete(&PODS, "shop", "job-/../../../../nodes/a");
+    let judged = judge_with(&[job], 7, &Seen::default(), vec![outside]);
+    assert_eq!(judged.writes, []);
+    assert!(reason(&judged.refused[0]).ends_with("may not contain '/'"), "{}", reason(&judged.refused[0]));
+    for (mutation, why) in refused {
+        let judged = judge(&Seen::default(), vec![mutation]);
+        assert_eq!(judged.writes, [], "{why}");
+        let object = &judged.refused[0].object;
+        assert_eq!(reason(&judged.refused[0]), format!("{object} cannot be written: {why}"));
+    }
+    let fit = [merge("system:a?b#c", json!({})), merge("web", json!({ "metadata": null })), below("scale")];
+    assert_eq!(judge(&Seen::default(), fit.into()).refused, []);
+}
+
+#[test]
 fn generated_names_follow_from_the_decision() {
     let job = || Mutation::create(&PODS, json!({ "metadata": { "namespace": "shop", "generateName": "job-" } }));
     let names = |decision| -> Vec<String> {

@@ -81,6 +81,7 @@ fn a_write_that_is_always_too_late_fails_and_is_tried_ever_more_slowly() {
         too_late(&mut core, now, &run);
         let operator = core.state(Moment(now)).operators.remove(0);
         let due = core.next().unwrap();
+        assert_eq!(operator.failures, u64::from((count + 1).saturating_sub(STALE_RUNS)), "{count}");
         if count < STALE_RUNS {
             assert_eq!((operator.word, due.0), (Word::Working, now + 10), "{count}");
         } else {
@@ -207,4 +208,146 @@ fn a_run_that_was_given_up_is_woken_by_what_was_read_before() {
     let waits = core.unit(Moment(4), &run.unit).unwrap();
     assert!(matches!(waits.causes.as_slice(), [Cause::Changed { .. }]), "{:?}", waits.causes);
     assert!(core.watched.contains_key(&table(&CONFIG_MAPS)) && without.is_some());
+}
+
+fn failures(core: &Core) -> u64 {
+    core.state(Moment(0)).operators[0].failures
+}
+
+#[test]
+fn a_run_counts_as_failed_exactly_when_it_is_tried_again_as_such() {
+    // What it wrote was refused by the arbiter; it says itself that something is wrong.
+    let undeclared = |_: &Unit, _: &View| {
+        let mut plan = Plan::nothing();
+        plan.push(Mutation::delete(&Resource::namespaced("", "v1", "Pod", "pods"), "shop", "a"));
+        Ok(plan)
+    };
+    let says_so = |_: &Unit, _: &View| Ok(Plan::nothing().failing("a controller failed"));
+    let panics = |_: &Unit, _: &View| -> Result<Plan, Stop> { panic!("no") };
+    for operator in [puppet("a", undeclared), puppet("a", says_so), puppet("a", panics)] {
+        let mut core = kernel([operator], &Limits::none());
+        for count in 0..3 {
+            assert_eq!(failures(&core), count);
+            let now = core.next().unwrap_or(Moment(0));
+            let run = runs(core.poll(now)).remove(0);
+            over(decide(&mut core, now.0, &run));
+        }
+    }
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = first_run(&mut core);
+    let judgement = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, judgement, 12);
+    assert_eq!(failures(&core), 0, "neither to wait for a kind nor to write is a failure");
+}
+
+#[test]
+fn a_dry_run_pretends_all_it_wants_at_once_and_is_done() {
+    let floods = |_: &Unit, view: &View| {
+        let mut plan = Plan::nothing();
+        view.get(&CONFIG_MAPS, "shop", "other")?;
+        for number in 0..5 {
+            plan.push(Mutation::create(
+                &CONFIG_MAPS,
+                json!({"metadata": {"name": format!("{number}"), "namespace": "shop"}}),
+            ));
+        }
+        Ok(plan)
+    };
+    let limits = Limits { writes_per_second: 2, ..Limits::none() };
+    let mut core = kernel([puppet("a", floods)], &limits);
+    core.pretend();
+    let run = first_run(&mut core);
+    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write") };
+    assert_eq!(writes.len(), 5);
+    let pretended = |write| {
+        let write = crate::decision::Write { result: WriteResult::Pretended, ..write };
+        Carried { write, before: None, after: None, unchecked: None }
+    };
+    core.carried(Moment(2), &run.unit, run.id, writes.into_iter().map(pretended).collect(), 9).unwrap();
+    assert!(core.is_quiet() && runs(core.poll(Moment(60_000))).is_empty(), "it has told what it would do");
+    assert_eq!(core.state(Moment(60_000)).operators[0].word, Word::Ready);
+}
+
+#[test]
+fn a_run_that_nobody_says_the_writes_of_is_over_and_tried_again() {
+    let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+    let run = first_run(&mut core);
+    assert!(core.unwritten(Moment(1), &run.unit, run.id).is_none(), "it has not decided yet");
+    decide(&mut core, 1, &run);
+    let closed = core.unwritten(Moment(2), &run.unit, run.id).unwrap();
+    assert!(matches!(closed.decision.outcome, Outcome::Failed { .. }));
+    assert!(core.unwritten(Moment(2), &run.unit, run.id).is_none(), "it is over");
+    assert_eq!((core.state(Moment(2)).operators[0].word, failures(&core)), (Word::Failing, 1));
+    let due = core.next().unwrap();
+    assert_eq!(runs(core.poll(due)).len(), 1);
+}
+
+/// Sees nothing but what it read, and says something else each time, as a program with a clock does.
+struct Program(&'static str, AtomicUsize);
+
+impl Outward for Program {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn declaration(&self) -> Declaration {
+        let maps = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        Declaration { inputs: maps.clone(), outputs: maps, service_account: None, units: Units::Whole }
+    }
+
+    fn reach(&self, _: &Value) -> Result<Value, String> {
+        Ok(json!(format!("{}-{}", self.0, self.1.fetch_add(1, Ordering::Relaxed))))
+    }
+
+    fn hears(&self, _: &Value) -> bool {
+        false
+    }
+
+    fn decide(&self, _: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let there = view.get(&CONFIG_MAPS, "shop", "child")?;
+        let mut plan = Plan::nothing();
+        if there.is_none_or(|there| !there.value()["data"]["v"].as_str().unwrap_or_default().starts_with(self.0)) {
+            let value = outside.ask(json!({})).map_err(Stop::Failed)?;
+            let body = json!({"metadata": {"name": "child", "namespace": "shop"}, "data": {"v": value}});
+            plan.push(Mutation::apply(&CONFIG_MAPS, body).forced());
+        }
+        Ok(plan)
+    }
+}
+
+#[test]
+fn two_programs_that_overwrite_each_other_with_ever_new_values_fight() {
+    let program = |name| Arc::new(Reaching(Program(name, AtomicUsize::new(0)))) as Arc<dyn Operator>;
+    let mut core = kernel([program("red"), program("blue")], &Limits::none());
+    for run in runs(core.poll(Moment(0))) {
+        over(decide(&mut core, 0, &run));
+    }
+    core.poll(Moment(0));
+    let with = |revision: u64, value: &str| {
+        let mut object = config_map("child", revision, "x");
+        object["data"] = json!({"v": value});
+        object
+    };
+    let mut there = with(11, "nobody's");
+    sync(&mut core, 0, &CONFIG_MAPS, std::slice::from_ref(&there));
+    let (mut now, mut revision) = (1, 11);
+    while core.state(Moment(now)).findings.is_empty() {
+        assert!(revision < 40, "{} writes and no fight was found", revision - 11);
+        now = core.next().map_or(now, |next| next.0.max(now)) + 1;
+        for run in runs(core.poll(Moment(now))) {
+            let Judgement::Write { writes, .. } = decide(&mut core, now, &run) else { continue };
+            revision += 1;
+            let value = writes[0].mutation.act.clone();
+            let crate::plan::Act::Apply { body, .. } = value else { panic!("applies") };
+            let after = with(revision, body["data"]["v"].as_str().unwrap());
+            let before = Some(std::mem::replace(&mut there, after.clone()));
+            let write = crate::decision::Write { result: WriteResult::Written { revision }, ..writes[0].clone() };
+            let carried = Carried { write, before, after: Some(after.clone()), unchecked: None };
+            core.carried(Moment(now), &run.unit, run.id, vec![carried], 9).unwrap();
+            put(&mut core, now, &after);
+        }
+    }
+    let state = core.state(Moment(now));
+    assert!(state.findings[0].to_string().contains(".data.v"), "{}", state.findings[0]);
+    assert!(state.operators.iter().any(|operator| operator.word == Word::Failing));
 }
