@@ -276,8 +276,13 @@ fn group_of<'o>(object: &'o InputObject<'_>) -> &'o str {
     if object.of.group.is_empty() { "core" } else { &object.of.group }
 }
 
+/// Whether it can be a part of a path.
+pub(crate) fn fits_a_path(part: &str) -> bool {
+    !part.contains(['/', '\0']) && !matches!(part, "." | "..")
+}
+
 fn fit_for_path(object: &InputObject<'_>) -> Result<(), InputError> {
-    let unfit = |part: &&str| part.contains(['/', '\0']) || matches!(*part, "." | "..");
+    let unfit = |part: &&str| !fits_a_path(part);
     match [group_of(object), &object.of.resource, &object.namespace, &object.name].into_iter().find(unfit) {
         Some(part) => Err(InputError::Name(part.to_string())),
         None => Ok(()),

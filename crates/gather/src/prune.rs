@@ -31,6 +31,7 @@ use serde_json::Value;
 use switchboard_object::selector;
 
 use crate::contract::{ExactResource, LabelSelector, ResourceList, ResourceReference, ResourceType, Rules};
+use crate::input::fits_a_path;
 use crate::must_gather::{MustGather, Query};
 use crate::original::{Original, OriginalError};
 
@@ -134,6 +135,11 @@ impl<'a> Pruning<'a> {
         for (of, question) in order {
             for object in self.answers.get(&question).into_iter().flatten() {
                 let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_string();
+                let odd = [text("namespace"), text("name")].into_iter().find(|part| !fits_a_path(part));
+                if let Some(odd) = odd.filter(|_| self.rules == Rules::Native) {
+                    pruned.problems.push(format!("{question}: `{odd}` can be no file name; left out"));
+                    continue;
+                }
                 if seen.insert((of.group.clone(), of.resource.clone(), text("namespace"), text("name"))) {
                     pruned.objects.push((of.clone(), object.clone()));
                 }

@@ -47,6 +47,11 @@ fn said(program: &Program, sandbox: &Sandbox, command: &'static str) -> Result<S
         let why = hushed(program, &format!("{command} {}{}", finished.end, last_words(&finished)));
         return Err(GuestError::Refused { program: program.program.clone(), why });
     }
+    // Whoever has nothing to declare says so: `{}`. Nothing at all is said by what is no such program.
+    if finished.stdout.trim_ascii().is_empty() {
+        let why = format!("{command} prints nothing");
+        return Err(GuestError::Refused { program: program.program.clone(), why });
+    }
     Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
 }
 

@@ -3,6 +3,7 @@
 //! Bounds, input and allow list come as JSON in `SANDBOX`; what came of it is JSON on stdout, the names of the files that
 //! were left as output included.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ struct Asked {
     disk_bytes: Option<u64>,
     processes: Option<u32>,
     input: Option<PathBuf>,
+    readable: Vec<PathBuf>,
+    env: BTreeMap<String, String>,
     kubeconfig: Option<String>,
     egress: Option<Vec<String>>,
     unconfined: bool,
@@ -55,6 +58,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     job.bounds.disk_bytes = asked.disk_bytes.unwrap_or(job.bounds.disk_bytes);
     job.bounds.processes = asked.processes.unwrap_or(job.bounds.processes);
     job.input = asked.input;
+    job.readable = asked.readable;
+    job.env = asked.env;
     job.kubeconfig = asked.kubeconfig;
     job.egress = asked.egress.map(Rules::read).transpose()?.map(Arc::new);
     job.unconfined = asked.unconfined;

@@ -122,6 +122,23 @@ fn it_reads_its_input_and_nothing_else() {
     });
 }
 
+/// Folders may lie in each other, and the program in one of them.
+#[test]
+fn it_may_lie_in_a_folder_that_it_may_read() {
+    each(|stage| {
+        let folder = stage.file("own");
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        fs::write(folder.join("deep/text"), "content").unwrap();
+        assert!(Command::new("cp").arg("/bin/cat").arg(folder.join("program")).status().unwrap().success());
+        let deep = folder.join("deep/text");
+        for readable in [json!([folder, deep]), json!([deep, folder])] {
+            let program = folder.join("program");
+            let came = stage.run(json!({"readable": readable}), program.to_str().unwrap(), &[deep.to_str().unwrap()]);
+            assert_eq!(came["stdout"], "content", "{came}");
+        }
+    });
+}
+
 /// Only root can put a mount there without being root in a namespace of its own.
 #[test]
 fn what_is_mounted_below_its_input_is_read_only_too() {
@@ -369,6 +386,10 @@ fn with_a_proxy_it_leaves_through_it_alone() {
         assert_eq!(came["attempts"], json!([{"to": target, "allowed": true}]), "{came}");
         // The tunnel was made: somebody came.
         listener.accept().unwrap();
+        let mut elsewhere = asked.clone();
+        elsewhere["env"] = json!({"HTTPS_PROXY": "http://127.0.0.1:9", "no_proxy": "*"});
+        let came = stage.run(elsewhere, "/bin/sh", &["-c", "echo $HTTPS_PROXY $https_proxy [$no_proxy]"]);
+        assert_eq!(came["stdout"], "http://127.0.0.1:3128 http://127.0.0.1:3128 []\n", "{came}");
         let came = stage.stray(asked, &format!("socket={target}"));
         // There is a loopback inside, and nobody but the proxy on it.
         assert!(came["stdout"].as_str().unwrap().starts_with("refused: Connection refused"), "{came}");

@@ -17,7 +17,7 @@ use switchboard_kernel::scene::Scene;
 use switchboard_kernel::view::Reads;
 
 use super::live::Live;
-use super::{carry, present, told, warn, whole};
+use super::{MAX_PROBLEMS_SHOWN, carry, present, told, warn, whole};
 use crate::failure::Failure;
 use crate::reach::Reach;
 use crate::talk::say;
@@ -54,14 +54,30 @@ enum Only {
 
 /// Mutations that cannot be carried out.
 #[derive(Debug, thiserror::Error)]
-#[error("could not carry the directory out; nothing was written\n  {}", .0.join("\n  "))]
+#[error("could not carry the directory out; nothing was written\n  {}", shown(.0))]
 struct Unfit(Vec<String>);
+
+fn shown(problems: &[String]) -> String {
+    let more = problems.len().saturating_sub(MAX_PROBLEMS_SHOWN);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    let first = problems.iter().take(MAX_PROBLEMS_SHOWN).cloned();
+    first.chain(rest).collect::<Vec<_>>().join("\n  ")
+}
+
+/// A folder that no operator wrote.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}` is no mutation directory\nhint: --from takes the directory that an operator was given as --output-dir", .0.display())]
+struct NoMutations(PathBuf);
 
 impl Apply {
     /// Carries it out. False when something was not.
     pub async fn run(self) -> Result<bool, Failure> {
         present(&self.from, "the directory that an operator was given as --output-dir")?;
         let directory = read_directory(&self.from)?;
+        // One that has nothing to write says at least how its controllers did.
+        if directory.mutations.is_empty() && directory.results.is_none() && !directory.ordered {
+            return Err(NoMutations(self.from).into());
+        }
         if !directory.problems.is_empty() {
             return Err(Unfit(directory.problems.iter().map(told).collect()).into());
         }

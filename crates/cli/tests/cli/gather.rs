@@ -170,6 +170,23 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     assert!(said(&again).contains("error: could not create configmaps/shop/made\n  "), "{}", said(&again));
 }
 
+#[test]
+fn a_folder_that_no_operator_wrote_is_not_carried_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let apply = || {
+        let mut command = switchboard(&["gather", "apply", "--kubeconfig", "none", "--from"]);
+        let output = command.arg(folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        said(&output)
+    };
+    assert!(apply().contains(" is no mutation directory\nhint: --from takes "), "{}", apply());
+    (0..30).for_each(|n| write(folder.path(), &format!("src/{n}.rs"), ""));
+    assert!(apply().contains(" is no mutation directory\nhint: --from takes "), "{}", apply());
+    write(folder.path(), "controller-results.yaml", "controllerResults: []\n");
+    let told = apply();
+    assert!(told.contains("nothing was written") && told.contains("\n  and 10 more"), "{told}");
+}
+
 #[tokio::test]
 async fn inputs_are_gathered_from_a_live_cluster() {
     let folder = tempfile::tempdir().unwrap();

@@ -308,6 +308,8 @@ fn what_cannot_be_hosted_is_said_before_anything_starts() {
     assert!(told.contains("hint: `command` is a path"), "{told}");
     let told = start("operators: [{name: a, command: /bin/false}]\n");
     assert!(told.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"), "{told}");
+    let told = start("operators: [{name: a, command: /bin/true}]\n");
+    assert!(told.contains("/bin/true does not say what it reads and writes: input-resources prints nothing"), "{told}");
     let told = start(&format!("operators: [{{name: a, command: {}, live: true}}]\n", STRAY.display()));
     assert!(told.contains("`live` needs a `serviceAccount`"), "{told}");
 }

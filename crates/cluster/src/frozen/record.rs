@@ -71,7 +71,7 @@ pub(crate) async fn record(call: Call, sent: Bytes, recorder: &Recorder) -> Resu
         Err(status) if status.code == 422 && is_unfinished(&call, &status).await => unknown(&call, &sent)?,
         other => other?,
     };
-    let answer = if call.info.verb == "delete" { without_uid(answer) } else { answer };
+    let answer = if call.info.verb == "delete" { gone(&call)? } else { answer };
     let token = call.info.subresource == "token";
     if !is_dry_run(&call, &sent) && !token {
         for wish in wishes(&call, &sent).await? {
@@ -81,18 +81,17 @@ pub(crate) async fn record(call: Call, sent: Bytes, recorder: &Recorder) -> Resu
     Ok(answer)
 }
 
-/// What was deleted is still there, and stays: kubectl, told whose uid it is, would wait until it is gone.
-fn without_uid(answer: Answer) -> Answer {
-    let Payload::Full(body) = &answer.payload else { return answer };
-    match serde_json::from_slice::<Value>(body) {
-        Ok(mut status) if status["kind"] == "Status" && status["details"].is_object() => {
-            if let Some(details) = status["details"].as_object_mut() {
-                details.remove("uid");
-            }
-            Answer { payload: Payload::Full(json::to_vec(&status).into()), ..answer }
-        }
-        _ => answer,
-    }
+/// A uid that no object has, those of a dump without uids included.
+const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
+
+/// The answer to a deletion. What was deleted is still there, and stays: kubectl, told of its uid or shown the object that its
+/// finalizers keep, would wait until it is gone.
+fn gone(call: &Call) -> Result<Answer, Status> {
+    let encoding = Output::negotiate(&call.headers)?.encoding;
+    let (kind, group) = (&call.resource.plural, &call.resource.kind.group);
+    let details = json!({"name": call.info.name, "kind": kind, "group": group, "uid": NOBODY});
+    let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details});
+    Ok(Answer::encoded(200, &done, encoding))
 }
 
 /// Typed clients send built-in kinds as protobuf, which no file should hold.
@@ -164,10 +163,7 @@ async fn is_unfinished(call: &Call, refusal: &Status) -> bool {
 fn unknown(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
     let encoding = Output::negotiate(&call.headers)?.encoding;
     if call.info.verb == "delete" {
-        let details = json!({"name": call.info.name, "kind": call.resource.plural, "group": call.resource.kind.group});
-        let done =
-            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details});
-        return Ok(Answer::encoded(200, &done, encoding));
+        return gone(call);
     }
     let whole = call.info.verb == "update" || media_is_apply(call);
     let mut object = match body::decode(Encoding::Yaml, sent) {

@@ -75,6 +75,14 @@ fn exact_labelled_and_generated() {
 }
 
 #[test]
+fn a_name_that_can_be_no_file_is_told_of_and_breaks_nothing() {
+    let from = MustGather::of([secret("shop", "../x"), secret("shop", "a")], Discovery::default());
+    let everything = format!("{{labelSelectedResources: [{{{SECRETS}, labelSelector: {{}}}}]}}");
+    let problems = check(&everything, &from, &["secrets/shop/a"]);
+    assert_eq!(problems, ["secrets by label: `../x` can be no file name; left out"]);
+}
+
+#[test]
 fn references_of_all_three_kinds() {
     let from = dump(json!({"cert": {"name": "b"}, "class": "gold", "refs": [
         {"name": "a", "namespace": "other"}, {"name": "b"}, {"name": "b", "namespace": "shop"}]}));

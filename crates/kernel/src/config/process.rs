@@ -30,10 +30,22 @@ pub(super) fn process(
     section.set("sandbox", &mut config.sandbox, findings, value::truth);
     section.set("disk", &mut config.disk_bytes, findings, |v| value::bytes(v, DISK));
     section.set("processes", &mut config.processes, findings, |v| value::count(v, PROCESSES));
-    let Some((program, arguments)) = command.split_first() else {
+    if config.live {
+        free_of_proxies(section, &config, findings);
+    }
+    let Some((program, arguments)) = command.split_first().filter(|(program, _)| !program.is_empty()) else {
+        if let Some((_, node)) = section.node("command") {
+            let problem = Problem::new("names no program");
+            findings.add(node.at, &section.path("command"), problem.hint("a path, or [path, argument, …]"));
+            return Some(config);
+        }
         if let Some((field, node)) = FIELDS.iter().find_map(|field| Some((field, section.node(field)?.1))) {
             let problem = Problem::new("is for operators with a `command`, which this one has not");
-            findings.add(node.at, &section.path(field), problem);
+            findings.add(
+                node.at,
+                &section.path(field),
+                problem.hint("leave it out: this operator is part of this binary"),
+            );
         }
         return None;
     };
@@ -42,10 +54,22 @@ pub(super) fn process(
     config.arguments = arguments.to_vec();
     if let Some((_, node)) = section.node("egress").filter(|_| !config.live) {
         let problem = Problem::new("is for operators with `live: true`: without it there is no network at all");
-        findings.add(node.at, &section.path("egress"), problem);
+        findings.add(node.at, &section.path("egress"), problem.hint("add `live: true`, or leave `egress` out"));
     }
     Some(config)
 }
+
+/// Whoever leaves does so through the proxy of `egress`; another one would be reached by nobody.
+fn free_of_proxies(section: &mut Section<'_>, config: &ProcessConfig, findings: &mut Findings) {
+    let proxy = |name: &&String| PROXIES.iter().any(|proxy| name.eq_ignore_ascii_case(proxy));
+    let Some((_, node)) = section.node("env") else { return };
+    for name in config.env.keys().filter(proxy) {
+        let problem = Problem::new(format!("`{name}` is set for every live command"));
+        findings.add(node.at, &section.path("env"), problem.hint("leave it out; `egress` says where it may go"));
+    }
+}
+
+const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"];
 
 const FIELDS: [&str; 9] = ["command", "live", "env", "files", "egress", "controllers", "sandbox", "disk", "processes"];
 

@@ -64,10 +64,11 @@ fn command(spec: &Spec) -> Command {
     let mut command = Command::new(&spec.program);
     command.args(&spec.arguments).env_clear().current_dir(SCRATCH);
     command.env("PATH", SEARCH_PATH).env("HOME", SCRATCH).env("TMPDIR", SCRATCH);
+    command.envs(spec.env.iter().map(|(name, value)| (name, value)));
+    // Last, so that nobody sets another by mistake: there is no other way out.
     if spec.proxy {
         command.envs(egress::variables(PROXY));
     }
-    command.envs(spec.env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
     if let Some(user) = spec.user {
         command.uid(user).gid(user);

@@ -1,6 +1,7 @@
 //! The file system a program sees: the system's programs and libraries, itself, its input, all read-only; and a small
 //! file system in memory that it may write to.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -95,7 +96,9 @@ fn sources(spec: &Spec) -> Result<Vec<Source>, Told> {
     let mut sources: Vec<Source> =
         system.chain(&CONFIGURATION).filter_map(|path| Source::open(Path::new(path), path)).collect();
     let covered = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
-    for path in spec.readable.iter().chain([&spec.program]).filter(|path| !covered(path)) {
+    // A folder before what lies in it, which it would hide otherwise.
+    let asked: BTreeSet<&PathBuf> = spec.readable.iter().chain([&spec.program]).collect();
+    for path in asked.into_iter().filter(|path| !covered(path)) {
         // A program that is not there is told of when it is started.
         sources.extend(Source::open(path, path));
     }
@@ -168,7 +171,10 @@ impl Source {
     fn bind(&self, root: &Path) -> Result<(), Told> {
         let target = inside(root, &self.at);
         let parent = target.parent().unwrap_or(root);
-        let made = if self.folder {
+        // What lies in a folder that is shown already is there, on what is read-only by now.
+        let made = if fs::symlink_metadata(&target).is_ok() {
+            Ok(())
+        } else if self.folder {
             fs::create_dir_all(&target)
         } else {
             fs::create_dir_all(parent)
