@@ -23,6 +23,8 @@ mod healing;
 mod isolation;
 #[path = "service/kills.rs"]
 mod kills;
+#[path = "service/left.rs"]
+mod left;
 #[path = "service/network.rs"]
 mod network;
 #[path = "service/projects.rs"]

@@ -1,14 +1,12 @@
 //! A tenant tries to use what is another's, by every word it can write into a resource of its own.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use switchboard_ledger::rows::*;
 
 use crate::base::{Base, on_both};
 use crate::stage::{
-    CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS, Stage, TARGET, kubeconfig,
-    plain, send, uid,
+    CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS, Stage, TARGET, decoded,
+    kubeconfig, plain, send, uid,
 };
 
 on_both! {
@@ -91,11 +89,6 @@ async fn an_environment_of_another_has_no_name(base: Base) {
         assert_eq!(found.len(), 1);
         assert_eq!(decoded(found[0], "project"), format!("app-project-{}", user.unwrap().id));
     }
-}
-
-fn decoded(secret: &Value, key: &str) -> String {
-    let bytes = STANDARD.decode(secret["data"][key].as_str().unwrap_or_default()).unwrap();
-    String::from_utf8(bytes).unwrap()
 }
 
 async fn a_run_syncs_nothing_of_anothers(base: Base) {

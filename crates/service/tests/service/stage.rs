@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
@@ -28,13 +30,15 @@ use tokio::task::JoinHandle;
 
 use crate::argo::{self, Argo};
 use crate::base::Base;
-use crate::network::Script;
+use crate::network::{Over, Script};
 
 /// The machine may be busy with something else.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long nothing runs when nothing is left to do.
 const QUIET: Duration = Duration::from_millis(700);
 pub const ARGOCD: &str = "argocd";
+/// The logical cluster behind every environment.
+const BEHIND: &str = "target";
 pub const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 pub const ARGO: &str = "/apis/argoproj.io/v1alpha1";
 
@@ -42,6 +46,8 @@ pub const ARGO: &str = "/apis/argoproj.io/v1alpha1";
 pub struct Stage {
     pub tenants: Client,
     pub engine: Client,
+    /// The cluster behind every environment.
+    pub target: Client,
     pub ledger: Ledger,
     pub settings: backend::Settings,
     _clusters: Vec<Cluster>,
@@ -50,6 +56,14 @@ pub struct Stage {
     others: Mutex<Vec<Argo>>,
     pub network: Arc<Script>,
     _base: Base,
+}
+
+/// Whom a process talks to.
+#[derive(Clone)]
+pub struct Clients {
+    pub tenants: Client,
+    pub engine: Client,
+    pub target: Client,
 }
 
 /// The roles of one process.
@@ -102,6 +116,13 @@ impl Stage {
 
     /// All but the roles.
     pub async fn set(base: Base, apart: bool) -> Stage {
+        let stage = Stage::over(base, apart, async |_, _| {}).await;
+        stage.add_instance(ARGOCD).await;
+        stage
+    }
+
+    /// All but the roles and an Argo CD, with a database that somebody may have filled before it became ours.
+    pub async fn over(base: Base, apart: bool, fill: impl AsyncFnOnce(&Base, &Clients)) -> Stage {
         let mut clusters = vec![Cluster::ephemeral().await];
         if apart {
             clusters.push(Cluster::ephemeral().await);
@@ -109,6 +130,8 @@ impl Stage {
         clusters.iter().for_each(Cluster::start_controllers);
         let tenants = clusters[0].client();
         let engine = clusters.last().unwrap().client();
+        clusters[0].logical(BEHIND).await;
+        let target = clusters[0].client_of(BEHIND);
         for client in clusters.iter().map(Cluster::client) {
             for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
                 create(&client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
@@ -117,12 +140,14 @@ impl Stage {
         for name in ["shop", "bank"] {
             create(&tenants, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
         }
+        fill(&base, &Clients { tenants: tenants.clone(), engine: engine.clone(), target: target.clone() }).await;
         let ledger = base.ready().await;
         let system = system(&tenants).await;
-        let stage = Stage {
+        Stage {
             argo: Argo::start(engine.clone(), ARGOCD),
             tenants,
             engine,
+            target,
             ledger,
             settings: backend::Settings {
                 cluster: Some(system),
@@ -135,9 +160,7 @@ impl Stage {
             others: Mutex::default(),
             network: Arc::default(),
             _base: base,
-        };
-        stage.add_instance(ARGOCD).await;
-        stage
+        }
     }
 
     /// Another cluster of tenants, with a backend of its own, that shares the database and the engine cluster.
@@ -154,6 +177,7 @@ impl Stage {
             argo: Argo::start(self.engine.clone(), "nowhere"),
             tenants,
             engine: self.engine.clone(),
+            target: self.target.clone(),
             ledger: self.ledger.clone(),
             settings,
             _clusters: vec![cluster],
@@ -162,7 +186,7 @@ impl Stage {
             network: Arc::default(),
             _base: Base::sqlite(),
         };
-        stage.start_side(Side::Backend, None, stage.tenants.clone(), stage.engine.clone()).await;
+        stage.start_side(Side::Backend, None, stage.clients()).await;
         stage
     }
 
@@ -193,17 +217,18 @@ impl Stage {
         fleet(Store::new(self.ledger.clone(), tokio::runtime::Handle::current()), self.engine.clone())
     }
 
+    /// Of a process that nothing happens to.
+    pub fn clients(&self) -> Clients {
+        Clients { tenants: self.tenants.clone(), engine: self.engine.clone(), target: self.target.clone() }
+    }
+
     pub async fn start(&mut self) {
-        self.start_with(None, self.tenants.clone(), self.engine.clone()).await;
+        self.start_side(Side::Both, None, self.clients()).await;
     }
 
-    /// With clients of its own, and somebody who lets it die.
-    pub async fn start_with(&mut self, gate: Option<Gate>, tenants: Client, engine: Client) {
-        self.start_side(Side::Both, gate, tenants, engine).await;
-    }
-
-    /// Of one role, or both, in a process of its own.
-    pub async fn start_side(&mut self, side: Side, gate: Option<Gate>, tenants: Client, engine: Client) {
+    /// Of one role, or both, in a process of its own, with somebody who lets it die.
+    pub async fn start_side(&mut self, side: Side, gate: Option<Gate>, clients: Clients) {
+        let Clients { tenants, engine, target } = clients;
         let mut store = Store::new(self.ledger.clone(), tokio::runtime::Handle::current());
         if let Some(gate) = gate {
             store = store.gated(gate);
@@ -231,8 +256,8 @@ impl Stage {
         if side.has_backend() {
             let (following, of) = (backend.clone(), handle.clone());
             beside.push(tokio::spawn(async move { drop(following.follow(of).await) }));
-            let (network, of) = (self.network.clone(), handle.clone());
-            beside.push(tokio::spawn(async move { backend.answer(network, of).await }));
+            let (network, of) = (Over { script: self.network.clone(), target }, handle.clone());
+            beside.push(tokio::spawn(async move { backend.answer(Arc::new(network), of).await }));
         }
         if side.has_agent() {
             beside.push(tokio::spawn(carrying.carry()));
@@ -296,7 +321,17 @@ impl Stage {
     }
 
     /// Waits until something holds.
-    pub async fn until<T>(&self, what: &str, mut holds: impl AsyncFnMut() -> Option<T>) -> T {
+    pub async fn until<T>(&self, what: &str, holds: impl AsyncFnMut() -> Option<T>) -> T {
+        self.until_or(what, holds, String::new).await
+    }
+
+    /// The same, with more to say of it if it never does.
+    pub async fn until_or<T>(
+        &self,
+        what: &str,
+        mut holds: impl AsyncFnMut() -> Option<T>,
+        more: impl Fn() -> String,
+    ) -> T {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some(value) = holds().await {
@@ -304,7 +339,7 @@ impl Stage {
             }
             if Instant::now() > end {
                 let rows: Vec<Operation> = self.all().await;
-                panic!("never: {what}\n{}{rows:#?}", self.told().await);
+                panic!("never: {what}\n{}\n{}{rows:#?}", more(), self.told().await);
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -426,7 +461,12 @@ pub const TARGET: &str = "https://target.example:6443";
 
 /// A kubeconfig for the target.
 pub fn kubeconfig(token: &str) -> String {
-    json!({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": TARGET}}],
+    kubeconfig_of(TARGET, token)
+}
+
+/// A kubeconfig for any server.
+pub fn kubeconfig_of(server: &str, token: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": server}}],
         "users": [{"name": "u", "user": {"token": token}}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]})
     .to_string()
@@ -435,6 +475,12 @@ pub fn kubeconfig(token: &str) -> String {
 /// A spec for a deployment to the tenant's own namespace.
 pub fn plain() -> Value {
     json!({"source": {"repoURL": "https://git.example/Shop/web.git", "path": "deploy"}, "type": "automated"})
+}
+
+/// A value of a Secret; empty if there is none.
+pub fn decoded(secret: &Value, key: &str) -> String {
+    let bytes = STANDARD.decode(secret["data"][key].as_str().unwrap_or_default()).unwrap();
+    String::from_utf8(bytes).unwrap()
 }
 
 pub fn uid(object: &Value) -> String {
