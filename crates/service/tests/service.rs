@@ -27,6 +27,8 @@ mod kills;
 mod left;
 #[path = "service/network.rs"]
 mod network;
+#[path = "service/original.rs"]
+mod original;
 #[path = "service/projects.rs"]
 mod projects;
 #[path = "service/restore.rs"]
