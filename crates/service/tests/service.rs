@@ -25,6 +25,8 @@ mod isolation;
 mod kills;
 #[path = "service/left.rs"]
 mod left;
+#[path = "service/logins.rs"]
+mod logins;
 #[path = "service/network.rs"]
 mod network;
 #[path = "service/original.rs"]
