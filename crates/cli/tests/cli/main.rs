@@ -16,6 +16,7 @@ mod gitops_verbs;
 mod guests;
 mod integrations;
 mod kernel;
+mod logical;
 mod moves;
 mod plugs;
 mod probe;
