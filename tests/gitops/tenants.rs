@@ -33,7 +33,8 @@ pub async fn namespace_gone(stage: &Stage, roles: &mut Roles) {
 
 /// After all tenants nothing is left of them: no row, no object of any kind anywhere.
 pub async fn nothing_left(stage: &Stage) {
-    for namespace in stage.tenants.lock().unwrap().clone() {
+    let tenants = stage.tenants.lock().unwrap().clone();
+    for namespace in tenants {
         // Some are gone already.
         let _ = stage.api("v1", "Namespace", "").delete(&namespace, &Default::default()).await;
     }

@@ -96,6 +96,7 @@ impl Schedule {
     /// has changed when they start; one alone is there while it changes, and so is the other, which goes on.
     async fn with_a_kill(&self, flow: &Flow, side: Side, steps: i64) -> bool {
         let mut stage = Stage::set((self.base)(), false).await;
+        stage.label = format!("killed {side:?} after {steps}:");
         let empty = World::of(&stage).await;
         stage.start().await;
         (flow.before)(&stage).await;

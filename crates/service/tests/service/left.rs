@@ -2,6 +2,7 @@
 //! without what it belongs to goes unseen.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use kube::Client;
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub struct World {
     rows: BTreeMap<&'static str, BTreeSet<String>>,
     objects: BTreeMap<&'static str, BTreeSet<String>>,
 }
+
+const LOOK_AGAIN: Duration = Duration::from_millis(60);
 
 /// Kinds that come and go by themselves.
 const FLEETING: [&str; 1] = ["Event"];
@@ -79,11 +82,19 @@ async fn rows(stage: &Stage) -> BTreeMap<&'static str, BTreeSet<String>> {
 }
 
 async fn objects(stage: &Stage) -> BTreeMap<&'static str, BTreeSet<String>> {
-    let mut found = BTreeMap::new();
-    for (name, client) in [("tenants", &stage.tenants), ("engine", &stage.engine), ("target", &stage.target)] {
-        found.insert(name, objects_of(client).await);
+    let mut found = BTreeMap::from([("engine", objects_of(&stage.engine).await)]);
+    if stage.is_apart() {
+        found.insert("tenants", objects_of(&stage.tenants).await);
     }
+    found.insert("target", objects_of(&stage.target).await);
     found
+}
+
+/// Who and where, and no more: the rest is most of it.
+async fn names(client: &Client, path: &str) -> Value {
+    let partial = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    let request = http::Request::get(path).header("Accept", partial);
+    client.request(request.body(Vec::new()).unwrap()).await.unwrap()
 }
 
 /// Every object of a cluster, but for what every namespace has.
@@ -102,7 +113,7 @@ pub async fn objects_of(client: &Client) -> BTreeSet<String> {
             if !can_list || FLEETING.contains(&singular) {
                 continue;
             }
-            let list = send(client, "GET", &format!("{group}/{name}"), Value::Null).await.unwrap();
+            let list = names(client, &format!("{group}/{name}")).await;
             for object in list["items"].as_array().unwrap() {
                 let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_string();
                 found.insert(format!("{singular} {}/{}", text("namespace"), text("name")));
@@ -123,6 +134,14 @@ pub fn beyond(empty: &World, now: &BTreeSet<String>) -> Vec<String> {
     World::with_target(now.clone()).beyond(empty)
 }
 
+/// To look at everything again and again is what most of the time would go to.
+async fn rest(holds: bool) -> Option<()> {
+    if !holds {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    holds.then_some(())
+}
+
 /// Waits until nothing is doubled, and nothing is without what it belongs to.
 pub async fn consistent(stage: &Stage, empty: &World) {
     let last = std::sync::Mutex::new(Vec::new());
@@ -130,7 +149,7 @@ pub async fn consistent(stage: &Stage, empty: &World) {
         let wrong = wrong(stage, empty).await;
         let is_right = wrong.is_empty();
         *last.lock().unwrap() = wrong;
-        is_right.then_some(())
+        rest(is_right).await
     };
     stage.until_or("all belongs together", holds, || format!("{:#?}", last.lock().unwrap())).await;
 }
@@ -140,11 +159,14 @@ pub async fn nothing(stage: &Stage, empty: &World) {
     // It may be gone already.
     let _ = send(&stage.tenants, "DELETE", "/api/v1/namespaces/shop", Value::Null).await;
     let last = std::sync::Mutex::new(Vec::new());
+    // That it is forgotten is the last thing that happens to a tenant; all the rest is a long look.
+    let tenants = async || stage.all::<ClusterUser>().await.is_empty().then_some(());
+    stage.until("no tenant", tenants).await;
     let holds = async || {
         let left = World::of(stage).await.beyond(empty);
         let is_nothing = left.is_empty();
         *last.lock().unwrap() = left;
-        is_nothing.then_some(())
+        rest(is_nothing).await
     };
     stage.until_or("nothing left", holds, || format!("{:#?}", last.lock().unwrap())).await;
 }

@@ -50,11 +50,13 @@ pub struct Stage {
     pub target: Client,
     pub ledger: Ledger,
     pub settings: backend::Settings,
-    _clusters: Vec<Cluster>,
+    clusters: Vec<Cluster>,
     roles: Vec<Roles>,
     pub argo: Argo,
     others: Mutex<Vec<Argo>>,
     pub network: Arc<Script>,
+    /// What happens here, for a test that fails.
+    pub label: String,
     _base: Base,
 }
 
@@ -155,10 +157,11 @@ impl Stage {
                 ring_after: Duration::from_millis(200),
                 ..backend::Settings::default()
             },
-            _clusters: clusters,
+            clusters,
             roles: Vec::new(),
             others: Mutex::default(),
             network: Arc::default(),
+            label: String::new(),
             _base: base,
         }
     }
@@ -180,10 +183,11 @@ impl Stage {
             target: self.target.clone(),
             ledger: self.ledger.clone(),
             settings,
-            _clusters: vec![cluster],
+            clusters: vec![cluster],
             roles: Vec::new(),
             others: Mutex::default(),
             network: Arc::default(),
+            label: String::new(),
             _base: Base::sqlite(),
         };
         stage.start_side(Side::Backend, None, stage.clients()).await;
@@ -215,6 +219,11 @@ impl Stage {
     /// The fleet, as somebody at a command line has it.
     pub fn fleet(&self) -> Fleet {
         fleet(Store::new(self.ledger.clone(), tokio::runtime::Handle::current()), self.engine.clone())
+    }
+
+    /// Whether Argo CD is on another cluster than the tenants.
+    pub fn is_apart(&self) -> bool {
+        self.clusters.len() > 1
     }
 
     /// Of a process that nothing happens to.
@@ -339,7 +348,10 @@ impl Stage {
             }
             if Instant::now() > end {
                 let rows: Vec<Operation> = self.all().await;
-                panic!("never: {what}\n{}\n{}{rows:#?}", more(), self.told().await);
+                let rings = self.listed(&format!("{GROUP}/operations")).await;
+                let open: Vec<_> = rows.iter().filter(|row| switchboard_service::rows::is_open(row)).collect();
+                let (label, more, told) = (&self.label, more(), self.told().await);
+                panic!("{label} never: {what}\n{more}\n{told}{open:#?}\n{rings:#?}");
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
