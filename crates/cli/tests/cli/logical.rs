@@ -212,7 +212,7 @@ async fn a_logical_cluster_is_an_environment() {
     let said = condition(&main, "namespaces/shop/gitopsdeploymentmanagedenvironments/green").await;
     assert_eq!(
         (&said["status"], &said["reason"]),
-        (&json!("False"), &json!("UnableToValidateClusterCredentials")),
+        (&json!("Unknown"), &json!("UnableToValidateClusterCredentials")),
         "{said}"
     );
     let path = format!("{GROUP}/namespaces/shop/gitopsdeployments/web");

@@ -52,7 +52,7 @@ impl World {
     }
 }
 
-async fn rows(stage: &Stage) -> BTreeMap<&'static str, BTreeSet<String>> {
+pub async fn rows(stage: &Stage) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut found = BTreeMap::new();
     macro_rules! tables {
         ($($row:ty)*) => {$({

@@ -351,7 +351,8 @@ impl Stage {
                 let rings = self.listed(&format!("{GROUP}/operations")).await;
                 let open: Vec<_> = rows.iter().filter(|row| switchboard_service::rows::is_open(row)).collect();
                 let (label, more, told) = (&self.label, more(), self.told().await);
-                panic!("{label} never: {what}\n{more}\n{told}{open:#?}\n{rings:#?}");
+                let left = crate::left::rows(self).await;
+                panic!("{label} never: {what}\n{more}\n{told}{open:#?}\n{rings:#?}\n{left:#?}");
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
