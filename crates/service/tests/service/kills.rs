@@ -38,14 +38,16 @@ use crate::stage::{Side, Stage, plain};
 use fuse::Fuse;
 
 /// More steps than any flow here has.
+#[cfg(not(feature = "real"))]
 const MAX_STEPS: i64 = 80;
 
 /// How many stages a flow runs on at a time: most of it is waiting.
 const AT_ONCE: usize = 4;
 
-/// The steps at which a flow is killed on PostgreSQL.
+/// Who is killed on PostgreSQL, after how many steps.
 #[cfg(feature = "real")]
-const SAMPLE: [i64; 7] = [1, 2, 3, 6, 10, 20, 40];
+const SAMPLE: [(Side, i64); 6] =
+    [(Side::Backend, 1), (Side::Agent, 1), (Side::Both, 2), (Side::Agent, 3), (Side::Backend, 4), (Side::Both, 9)];
 
 /// What a flow begins with, what happens in it, and what must hold in the end.
 struct Flow {
@@ -56,67 +58,56 @@ struct Flow {
 
 type Later<'a> = std::pin::Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Where a flow is killed, and how often.
-#[derive(Clone)]
-struct Schedule {
-    base: fn() -> Base,
-    steps: Vec<i64>,
+/// Lets a flow run with a kill of each role and of both, after their first step, after their second, and so on, until it ends
+/// without one. With the feature `real` this has been done before, by `make test`.
+#[cfg(not(feature = "real"))]
+async fn at_every_step(flow: Flow) {
+    for side in [Side::Both, Side::Backend, Side::Agent] {
+        let runs = stream::iter(1..MAX_STEPS).map(|steps| flow.with_a_kill(Base::sqlite(), side, steps));
+        let mut runs = std::pin::pin!(runs.buffered(AT_ONCE));
+        let mut lived = false;
+        while let Some(one) = runs.next().await {
+            lived = one;
+            if lived {
+                break;
+            }
+        }
+        assert!(lived, "a flow had more than {MAX_STEPS} steps of {side:?}");
+    }
 }
 
-impl Schedule {
-    /// With the feature `real` this has been done before, by `make test`.
-    #[cfg(not(feature = "real"))]
-    fn every_step() -> Schedule {
-        Schedule { base: Base::sqlite, steps: (1..MAX_STEPS).collect() }
-    }
+#[cfg(feature = "real")]
+async fn at_some_steps_on_postgres(flow: Flow) {
+    let runs = stream::iter(SAMPLE).map(|(side, steps)| flow.with_a_kill(Base::postgres(), side, steps));
+    runs.buffered(AT_ONCE).collect::<Vec<bool>>().await;
+}
 
-    #[cfg(feature = "real")]
-    fn some_steps_on_postgres() -> Schedule {
-        Schedule { base: Base::postgres, steps: SAMPLE.into_iter().chain([MAX_STEPS]).collect() }
-    }
-
-    /// Lets a flow run with a kill of each role and of both, after their first step, after their second, and so on, until it ends
-    /// without one.
-    async fn run(self, flow: Flow) {
-        for side in [Side::Both, Side::Backend, Side::Agent] {
-            let runs = stream::iter(self.steps.clone()).map(|steps| self.with_a_kill(&flow, side, steps));
-            let mut runs = std::pin::pin!(runs.buffered(AT_ONCE));
-            let mut lived = false;
-            while let Some(one) = runs.next().await {
-                lived = one;
-                if lived {
-                    break;
-                }
-            }
-            assert!(lived, "a flow had more than {MAX_STEPS} steps of {side:?}");
-        }
-    }
-
+impl Flow {
     /// Lets a flow run with a kill after so many steps; says whether there were fewer. Both roles, as one process, find what
     /// has changed when they start; one alone is there while it changes, and so is the other, which goes on.
-    async fn with_a_kill(&self, flow: &Flow, side: Side, steps: i64) -> bool {
-        let mut stage = Stage::set((self.base)(), false).await;
+    async fn with_a_kill(&self, base: Base, side: Side, steps: i64) -> bool {
+        let mut stage = Stage::set(base, false).await;
         stage.label = format!("killed {side:?} after {steps}:");
         let empty = World::of(&stage).await;
         stage.start().await;
-        (flow.before)(&stage).await;
+        (self.before)(&stage).await;
         stage.kill().await;
         let fuse = Fuse::of(steps);
         let clients = fuse.clients(&stage.clients());
         if side == Side::Both {
-            (flow.change)(&stage).await;
+            (self.change)(&stage).await;
         } else {
             let other = if side == Side::Agent { Side::Backend } else { Side::Agent };
             stage.start_side(other, None, stage.clients()).await;
         }
         stage.start_side(side, Some(fuse.gate()), clients).await;
         if side != Side::Both {
-            (flow.change)(&stage).await;
+            (self.change)(&stage).await;
         }
         let lived = stage.until_burnt(|| fuse.is_burnt()).await;
         stage.kill_side(side).await;
         stage.start_side(side, None, stage.clients()).await;
-        (flow.holds)(&stage).await;
+        (self.holds)(&stage).await;
         stage.settled().await;
         left::consistent(&stage, &empty).await;
         left::nothing(&stage, &empty).await;
@@ -131,12 +122,12 @@ macro_rules! killed {
         #[cfg(not(feature = "real"))]
         mod at_every_step {
             $(#[tokio::test(flavor = "multi_thread")]
-            async fn $flow() { crate::kills::Schedule::every_step().run(super::$flow()).await })*
+            async fn $flow() { crate::kills::at_every_step(super::$flow()).await })*
         }
         #[cfg(feature = "real")]
         mod at_some_steps_on_postgres {
             $(#[tokio::test(flavor = "multi_thread")]
-            async fn $flow() { crate::kills::Schedule::some_steps_on_postgres().run(super::$flow()).await })*
+            async fn $flow() { crate::kills::at_some_steps_on_postgres(super::$flow()).await })*
         }
     };
 }
