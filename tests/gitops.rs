@@ -11,9 +11,15 @@ mod flows;
 mod git;
 #[path = "gitops/instance.rs"]
 mod instance;
+#[path = "gitops/isolation.rs"]
+mod isolation;
 #[path = "gitops/kubelet.rs"]
 mod kubelet;
+#[path = "gitops/left.rs"]
+mod left;
 #[path = "gitops/roles.rs"]
 mod roles;
 #[path = "gitops/stage.rs"]
 mod stage;
+#[path = "gitops/tenants.rs"]
+mod tenants;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::flows::{CREDENTIAL, DEPLOYMENT, GITOPS, SYNC_RUN, colour, commit, deployment, gone, stands};
-use super::roles::Roles;
+use super::roles::{Roles, Whom};
 use super::stage::Stage;
 
 /// PostgreSQL is restarted while something is asked for.
@@ -39,7 +39,7 @@ pub async fn deleted(stage: &Stage, roles: &mut Roles) {
         stage.delete(GITOPS, DEPLOYMENT, namespace, "web").await;
     }
     stage.until(("v1", "ConfigMap", all[0], "settings"), "going", |object| object.is_none()).await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Both);
     for namespace in all {
         stage.until(("v1", "ConfigMap", namespace, "settings"), "gone", gone).await;
         stage.until((GITOPS, DEPLOYMENT, namespace, "web"), "gone", gone).await;

@@ -5,9 +5,11 @@
 use serde_json::{Value, json};
 
 use super::faults::{cluster_away, database_away, deleted};
+use super::isolation::isolated;
 use super::kubelet::BROKEN;
-use super::roles::Roles;
+use super::roles::{Roles, Whom};
 use super::stage::{INSTANCES, Stage};
+use super::tenants::{namespace_gone, nothing_left};
 use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
 
 pub const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
@@ -83,7 +85,9 @@ async fn flows_of_the_service() {
     moved(&stage, &mut roles).await;
     database_away(&mut stage).await;
     cluster_away(&stage).await;
+    namespace_gone(&stage, &mut roles).await;
     deleted(&stage, &mut roles).await;
+    nothing_left(&stage).await;
 }
 
 /// What git says is deployed, how it stands is told, and what somebody edits is undone.
@@ -92,8 +96,9 @@ async fn automated(stage: &Stage, roles: &mut Roles) {
     commit(stage, "shop", "blue", "web").await;
     let url = format!("{}/shop", stage.git.https);
     let made = stage.create(deployment("shop", "web", &url, "automated", json!({}))).await;
+    roles.bounce(stage, Whom::Backend);
     stage.rows::<Application>(1).await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Agent);
     let told = (GITOPS, DEPLOYMENT, "shop", "web");
     let status = stage.until(told, "synced and healthy", stands("Synced", "Healthy")).await.unwrap();
     assert_eq!(status["status"]["resources"].as_array().map(Vec::len), Some(2), "{status:#}");
@@ -109,6 +114,7 @@ async fn automated(stage: &Stage, roles: &mut Roles) {
     let edit = json!({ "spec": { "source": { "path": "elsewhere" } } });
     let instance = stage.home(&name).await;
     stage.patch(ARGO, "Application", &instance, &name, edit).await;
+    roles.bounce(stage, Whom::Agent);
     let undone = |object: Option<&Value>| object.is_some_and(|object| object["spec"]["source"]["path"] == "deploy");
     stage.until((ARGO, "Application", &instance, &name), "as it was", undone).await;
     // What the tenant itself changes is deployed.
@@ -121,6 +127,7 @@ async fn automated(stage: &Stage, roles: &mut Roles) {
     stage.git.commit("shop", &all);
     stage.pushed().await;
     stage.patch(GITOPS, DEPLOYMENT, "shop", "web", json!({ "spec": { "source": { "path": "other" } } })).await;
+    roles.bounce(stage, Whom::Both);
     stage.until(("v1", "ConfigMap", "shop", "settings"), "teal", colour("teal")).await;
     stage.patch(GITOPS, DEPLOYMENT, "shop", "web", json!({ "spec": { "source": { "path": "deploy" } } })).await;
     stage.until(("v1", "ConfigMap", "shop", "settings"), "green again", colour("green")).await;
@@ -147,7 +154,7 @@ async fn manual(stage: &Stage, roles: &mut Roles) {
     assert!(stage.get("v1", "ConfigMap", "slow", "settings").await.is_none());
     stage.create(run("slow", "now", Some(&revision))).await;
     stage.rows::<SyncOperation>(1).await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Agent);
     stage.until(("v1", "ConfigMap", "slow", "settings"), "red", colour("red")).await;
     stage.until((GITOPS, DEPLOYMENT, "slow", "web"), "synced", stands("Synced", "Healthy")).await;
     let over =
@@ -155,6 +162,7 @@ async fn manual(stage: &Stage, roles: &mut Roles) {
     stage.until((GITOPS, SYNC_RUN, "slow", "now"), "over", over).await;
     commit(stage, "slow", "orange", "web").await;
     stage.create(run("slow", "again", None)).await;
+    roles.bounce(stage, Whom::Backend);
     stage.until(("v1", "ConfigMap", "slow", "settings"), "orange", colour("orange")).await;
 }
 
@@ -173,7 +181,8 @@ async fn terminated(stage: &Stage, roles: &mut Roles) {
     let told = (GITOPS, DEPLOYMENT, "stuck", "web");
     stage.until(told, "syncing", phase("Running")).await;
     stage.delete(GITOPS, SYNC_RUN, "stuck", "now").await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Backend);
+    roles.bounce(stage, Whom::Agent);
     stage.until(told, "stopped", phase("Failed")).await;
     let instance = stage.home(&name).await;
     let idle = |object: Option<&Value>| object.is_some_and(|object| object.get("operation").is_none());
@@ -182,7 +191,7 @@ async fn terminated(stage: &Stage, roles: &mut Roles) {
     stage.until(told, "gone", gone).await;
 }
 
-async fn secret(stage: &Stage, namespace: &str, name: &str, kind: &str, data: Value) {
+pub async fn secret(stage: &Stage, namespace: &str, name: &str, kind: &str, data: Value) {
     let kind = format!("managed-gitops.redhat.com/{kind}");
     stage
         .create(json!({
@@ -192,7 +201,7 @@ async fn secret(stage: &Stage, namespace: &str, name: &str, kind: &str, data: Va
         .await;
 }
 
-async fn credential(stage: &Stage, namespace: &str, name: &str, url: &str) {
+pub async fn credential(stage: &Stage, namespace: &str, name: &str, url: &str) {
     stage
         .create(json!({
             "apiVersion": GITOPS, "kind": CREDENTIAL, "metadata": { "name": name, "namespace": namespace },
@@ -212,14 +221,16 @@ async fn https(stage: &Stage, roles: &mut Roles) {
     let told = (GITOPS, CREDENTIAL, "closed", "login");
     stage.until(told, "refused", condition("ValidRepositoryCredential", "InvalidCredentials")).await;
     stage.patch("v1", "Secret", "closed", "login", json!({ "stringData": { "password": "first" } })).await;
+    roles.bounce(stage, Whom::Backend);
     stage.rows::<RepositoryCredentials>(1).await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Agent);
     stage.until(told, "let in", condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
     stage.create(deployment("closed", "web", &url, "automated", json!({}))).await;
     stage.until(("v1", "ConfigMap", "closed", "settings"), "black", colour("black")).await;
 
     stage.git.set_password("bob", "second");
     stage.patch("v1", "Secret", "closed", "login", json!({ "stringData": { "password": "second" } })).await;
+    roles.bounce(stage, Whom::Both);
     commit(stage, "private-web", "white", "web").await;
     stage.until(("v1", "ConfigMap", "closed", "settings"), "white", colour("white")).await;
 }
@@ -233,7 +244,7 @@ async fn ssh(stage: &Stage, roles: &mut Roles) {
     secret(stage, "keyed", "key", "repository-credential", json!({ "sshPrivateKey": key })).await;
     credential(stage, "keyed", "key", &url).await;
     stage.rows::<RepositoryCredentials>(2).await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Agent);
     let told = (GITOPS, CREDENTIAL, "keyed", "key");
     stage.until(told, "let in", condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
     stage.create(deployment("keyed", "web", &url, "automated", json!({}))).await;
@@ -264,7 +275,7 @@ async fn environments(stage: &Stage, roles: &mut Roles) {
         if is_own {
             account = format!("argocd-manager-{}", made["metadata"]["uid"].as_str().unwrap());
             stage.until(("v1", "ServiceAccount", "kube-system", &account), "made", |object| object.is_some()).await;
-            roles.bounce(stage);
+            roles.bounce(stage, Whom::Backend);
         }
         let ready = condition("ConnectionInitializationSucceeded", "Succeeded");
         stage.until((GITOPS, ENVIRONMENT, "far", name), "ready", ready).await;
@@ -277,31 +288,41 @@ async fn environments(stage: &Stage, roles: &mut Roles) {
     }
     let told = stage.get(GITOPS, DEPLOYMENT, "far", "prod").await.unwrap();
     assert_eq!(told["status"]["reconciledState"]["destination"], json!({ "name": "prod", "namespace": "target-prod" }));
+    rotated(stage, roles).await;
     for name in ["prod", "stage"] {
         stage.delete(GITOPS, DEPLOYMENT, "far", name).await;
         stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "gone", gone).await;
     }
     stage.delete(GITOPS, ENVIRONMENT, "far", "prod").await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Both);
     stage.until(("v1", "ServiceAccount", "kube-system", &account), "gone", gone).await;
     stage.delete(GITOPS, ENVIRONMENT, "far", "stage").await;
 }
 
-/// What a repository says is for another tenant is not deployed there.
-async fn isolated(stage: &Stage, roles: &mut Roles) {
-    stage.namespace("thief").await;
-    let theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen, namespace: shop}\n";
-    stage.git.commit("thief", &[("deploy/theirs.yaml", theirs)]);
-    let url = format!("{}/thief", stage.git.https);
-    stage.create(deployment("thief", "web", &url, "automated", json!({}))).await;
-    let refused = |object: Option<&Value>| {
-        object.is_some_and(|object| object["status"].to_string().contains("is not permitted in project"))
-    };
-    stage.until((GITOPS, DEPLOYMENT, "thief", "web"), "refused", refused).await;
-    assert!(stage.get("v1", "ConfigMap", "shop", "stolen").await.is_none());
-    stage.delete(GITOPS, DEPLOYMENT, "thief", "web").await;
-    roles.bounce(stage);
-    stage.until((GITOPS, DEPLOYMENT, "thief", "web"), "gone", gone).await;
+/// The kubeconfig gets another login: a token in place of a certificate.
+async fn rotated(stage: &Stage, roles: &mut Roles) {
+    let meta = json!({ "name": "deployer", "namespace": "far" });
+    stage.create(json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta })).await;
+    stage
+        .create(json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "deployer" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
+            "subjects": [{ "kind": "ServiceAccount", "name": "deployer", "namespace": "far" }],
+        }))
+        .await;
+    let token = stage.token("far", "deployer").await;
+    let text = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
+    let mut config: Value = serde_json::to_value(switchboard_object::yaml::read(&text).unwrap().value).unwrap();
+    config["users"][0]["user"] = json!({ "token": token });
+    stage.patch("v1", "Secret", "far", "cluster", json!({ "stringData": { "kubeconfig": config.to_string() } })).await;
+    roles.bounce(stage, Whom::Backend);
+    stage.argo_secret_says(&token).await;
+    roles.bounce(stage, Whom::Agent);
+    commit(stage, "far", "silver", "web").await;
+    for name in ["prod", "stage"] {
+        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "silver", colour("silver")).await;
+    }
+    stage.delete("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "deployer").await;
 }
 
 /// A deployment with its finalizer stays until what it deployed is gone.
@@ -317,7 +338,8 @@ async fn finalized(stage: &Stage, roles: &mut Roles) {
     let going =
         |object: Option<&Value>| object.is_some_and(|object| object["metadata"]["deletionTimestamp"].is_string());
     stage.until(("v1", "ConfigMap", "held", "settings"), "going", going).await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Backend);
+    roles.bounce(stage, Whom::Agent);
     assert!(stage.get(GITOPS, DEPLOYMENT, "held", "web").await.is_some(), "it stays as long as its child does");
     let free = json!({ "metadata": { "finalizers": null } });
     stage.patch("v1", "ConfigMap", "held", "settings", free).await;
@@ -343,7 +365,7 @@ async fn moved(stage: &Stage, roles: &mut Roles) {
     // An agent carries it, and another one from where the first was killed.
     stage.switchboard(&["fleet", "move", "shop", "--to", target, "--no-wait"], true);
     stage.until((ARGO, "Application", target, &name), "copied", |object| object.is_some()).await;
-    roles.bounce(stage);
+    roles.bounce(stage, Whom::Agent);
     // Whoever asks for the same waits for its end.
     stage.switchboard(&["fleet", "move", "shop", "--to", target], true);
     assert_eq!(stage.home(&name).await, target);

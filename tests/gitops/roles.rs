@@ -49,6 +49,14 @@ impl Drop for Role {
     }
 }
 
+/// Who is killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    Backend,
+    Agent,
+    Both,
+}
+
 /// Both.
 pub struct Roles {
     backend: Role,
@@ -60,10 +68,19 @@ impl Roles {
         Roles { backend: Role::start(stage, "backend"), agent: Role::start(stage, "agent") }
     }
 
-    /// Kills both, wherever they are, and starts both again.
-    pub fn bounce(&mut self, stage: &Stage) {
-        self.backend.kill();
-        self.agent.kill();
-        *self = Roles::start(stage);
+    /// Kills one of them or both, wherever they are, and starts them again.
+    pub fn bounce(&mut self, stage: &Stage, whom: Whom) {
+        if whom != Whom::Agent {
+            self.backend.kill();
+        }
+        if whom != Whom::Backend {
+            self.agent.kill();
+        }
+        if whom != Whom::Agent {
+            self.backend = Role::start(stage, "backend");
+        }
+        if whom != Whom::Backend {
+            self.agent = Role::start(stage, "agent");
+        }
     }
 }

@@ -3,8 +3,11 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
@@ -18,6 +21,7 @@ use switchboard_suite::real::Real;
 use super::git::GitServer;
 use super::instance::ArgoCd;
 use super::kubelet::Kubelet;
+use super::left::{self, World};
 
 /// How long anything may take that Argo CD does; it compares every few seconds.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -36,6 +40,10 @@ pub struct Stage {
     pub git: GitServer,
     pub client: Client,
     pub ledger: Ledger,
+    /// Namespaces of tenants so far.
+    pub tenants: Mutex<Vec<String>>,
+    /// What there was before the first of them: rows, and objects.
+    pub beginning: (World, World),
     pub url: String,
     pub postgres: Server,
     pub real: Real,
@@ -69,7 +77,19 @@ impl Stage {
         );
         let ledger = Ledger::open(&Address::parse(&url).unwrap(), Sealing::plain()).await.unwrap();
         let kubelet = Kubelet::start(client.clone());
-        let mut stage = Stage { argocd: vec![], _kubelet: kubelet, git, client, ledger, url, postgres, real, folder };
+        let mut stage = Stage {
+            argocd: vec![],
+            _kubelet: kubelet,
+            git,
+            client,
+            ledger,
+            tenants: Mutex::default(),
+            beginning: Default::default(),
+            url,
+            postgres,
+            real,
+            folder,
+        };
         stage.switchboard(&["migrate"], false);
         for namespace in INSTANCES {
             stage.switchboard(&["fleet", "add", namespace, "--create-namespace"], true);
@@ -77,6 +97,7 @@ impl Stage {
             let instance = ArgoCd::start(&bin.join("argocd"), &stage.real.kubeconfig(), own, namespace, &stage.git);
             stage.argocd.push(instance);
         }
+        stage.beginning = (left::rows(&stage.ledger).await, left::objects(&stage.client).await);
         stage
     }
 
@@ -114,6 +135,7 @@ impl Stage {
     }
 
     pub async fn namespace(&self, name: &str) -> String {
+        self.tenants.lock().unwrap().push(name.to_string());
         let made = self.create(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })).await;
         made["metadata"]["uid"].as_str().unwrap().to_string()
     }
@@ -206,6 +228,41 @@ impl Stage {
         while self.ledger.list::<R>(&Filter::all()).await.unwrap().len() < least {
             assert!(Instant::now() < end, "there never are {least} rows of {}", R::TABLE.name);
             tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Waits until there is no such row.
+    pub async fn no_row<R: Row>(&self, such: impl Fn(&R) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while self.ledger.list::<R>(&Filter::all()).await.unwrap().iter().any(&such) {
+            assert!(Instant::now() < end, "there always are such rows of {}", R::TABLE.name);
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// A token of a service account.
+    pub async fn token(&self, namespace: &str, name: &str) -> String {
+        let body = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} }).to_string();
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
+        let request = http::Request::post(path).header("Content-Type", "application/json").body(body.into_bytes());
+        let made: Value = self.client.request(request.unwrap()).await.unwrap();
+        made["status"]["token"].as_str().unwrap().to_string()
+    }
+
+    /// Waits until a cluster's Secret of any Argo CD holds this.
+    pub async fn argo_secret_says(&self, text: &str) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            for namespace in INSTANCES {
+                let listed = self.api("v1", "Secret", namespace).list(&Default::default()).await.unwrap();
+                let configs = listed.items.iter().filter_map(|secret| secret.data["data"]["config"].as_str());
+                let mut configs = configs.filter_map(|config| STANDARD.decode(config).ok());
+                if configs.any(|config| String::from_utf8_lossy(&config).contains(text)) {
+                    return;
+                }
+            }
+            assert!(Instant::now() < end, "no Secret of Argo CD ever holds what it should");
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 

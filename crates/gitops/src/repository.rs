@@ -38,15 +38,21 @@ fn lower_host(url: &str) -> String {
     format!("{}{user}{}{}", url[..begin].to_ascii_lowercase(), host.to_ascii_lowercase(), &url[end..])
 }
 
+/// Whether a URL holds a login. It would be kept in clear wherever the URL is; a credential is not.
+pub fn has_login(url: &str) -> bool {
+    let url = url.trim();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("ssh", url));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    // A name alone, as in ssh://git@host, is no secret; in https:// it may be a token.
+    rest[..end].rfind('@').is_some_and(|at| rest[..at].contains(':') || !has_prefix(scheme, "ssh"))
+}
+
 /// A URL as people and programs are shown it: whoever may look at a deployment need not learn the password in its URL.
 pub fn without_login(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
+    let Some((scheme, rest)) = url.split_once("://").filter(|_| has_login(url)) else { return url.to_string() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        // A name alone, as in ssh://git@host, is no secret; in https:// it may be a token.
-        Some(at) if rest[..at].contains(':') || !has_prefix(scheme, "ssh") => format!("{scheme}://{}", &rest[at + 1..]),
-        _ => url.to_string(),
-    }
+    let begin = rest[..end].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[begin..])
 }
 
 /// What a Secret holds for a repository.

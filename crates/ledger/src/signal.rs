@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The log of changes is what counts; the bell only says when to look. Nothing is asked while nothing rings, unless the bell is out
-//! of order: then the log is looked at every few seconds.
+//! of order: then the log is looked at every few seconds. What other processes write to a SQLite file is seen by its age.
 
 mod bell;
 mod cursor;

@@ -23,8 +23,14 @@ mod healing;
 mod isolation;
 #[path = "service/kills.rs"]
 mod kills;
+#[path = "service/left.rs"]
+mod left;
+#[path = "service/logins.rs"]
+mod logins;
 #[path = "service/network.rs"]
 mod network;
+#[path = "service/original.rs"]
+mod original;
 #[path = "service/projects.rs"]
 mod projects;
 #[path = "service/restore.rs"]

@@ -17,6 +17,7 @@ mod guests;
 mod hosted;
 mod integrations;
 mod kernel;
+mod logical;
 mod moves;
 mod plugs;
 mod probe;

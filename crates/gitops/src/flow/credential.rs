@@ -15,7 +15,7 @@ use super::tenant::Namespace;
 use super::{Decision, Now, Target, Write};
 use crate::kinds::credential::{KIND, Outcome, SECRET_TYPE, conditions};
 use crate::kinds::{self, RepositoryCredential};
-use crate::repository::{Login, login};
+use crate::repository::{Login, has_login, login};
 
 /// Everything that is known when a credential is decided on.
 pub struct Input<'a> {
@@ -138,6 +138,9 @@ fn keep(
 }
 
 fn wanted(live: &RepositoryCredential, secret: Option<&SecretData>) -> Result<Login, Outcome> {
+    if has_login(&live.spec.repository) {
+        return Err(Outcome::LoginInUrl);
+    }
     if live.spec.secret.is_empty() {
         return Err(Outcome::SecretNotSpecified);
     }

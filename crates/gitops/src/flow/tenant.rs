@@ -13,6 +13,7 @@ use switchboard_ledger::rows::{
 use switchboard_ledger::{Change, Moment};
 
 use super::operation::{self, Wish};
+use crate::repository::has_login;
 
 /// What stands in credentials that nobody uses: the target is the cluster Argo CD runs on. The original's words.
 const PLACEHOLDER_TOKEN: &str = "serviceaccount_bearer_token";
@@ -120,7 +121,8 @@ pub fn access(user: &UserId, environment: &ManagedEnvironmentId, instance: &Engi
     })
 }
 
-/// Makes the repositories that a tenant's project may use those that its resources name, and no others.
+/// Makes the repositories that a tenant's project may use those that its resources name, and no others. A URL with a login is
+/// refused wherever it stands, so it is not written down here either; one that the original wrote stays while it is named.
 pub fn repositories(
     user: &UserId,
     rows: &[AppProjectRepository],
@@ -129,7 +131,7 @@ pub fn repositories(
     now: Moment,
 ) -> Vec<Change> {
     let gone = rows.iter().filter(|row| !wanted.contains(&row.repo_url)).map(Change::delete);
-    let new = wanted.iter().filter(|url| !rows.iter().any(|row| row.repo_url == **url));
+    let new = wanted.iter().filter(|url| !has_login(url) && !rows.iter().any(|row| row.repo_url == **url));
     let mut add = |url: &String| {
         Change::insert(&AppProjectRepository {
             id: AppProjectRepositoryId::from(id()),

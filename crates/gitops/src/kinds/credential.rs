@@ -14,6 +14,9 @@ pub const SECRET_TYPE: &str = "managed-gitops.redhat.com/repository-credential";
 /// The URL is of neither scheme.
 pub const BAD_SCHEME: &str = "repository must begin with ssh:// or https://";
 
+/// The URL has a name and a password in it, or a token.
+pub const LOGIN_IN_URL: &str = "spec.repository must not contain a login, which would be kept in clear: remove what is before the @, the Secret has it";
+
 /// Whether the repository can be found.
 pub const VALID_URL: &str = "ValidRepositoryURL";
 
@@ -62,6 +65,8 @@ pub enum Outcome {
     SecretInvalidType,
     /// The repository refused it, or the Secret holds nothing that could be shown to it.
     InvalidCredentials,
+    /// The URL itself holds a login, which would be kept in clear.
+    LoginInUrl,
     /// There is no such repository; why, in the words of whoever looked.
     InvalidRepositoryUrl(String),
 }
@@ -90,6 +95,7 @@ pub fn conditions(credential: &RepositoryCredential, outcome: &Outcome, now: &st
         Outcome::SecretInvalidType => {
             wrong("SecretInvalidType", &format!("Secret has an invalid type, must be {SECRET_TYPE}"))
         }
+        Outcome::LoginInUrl => wrong("InvalidRepositoryUrl", LOGIN_IN_URL),
         Outcome::InvalidRepositoryUrl(why) => {
             wrong("InvalidRepositoryUrl", &format!("Repository does not exist: {why}"))
         }

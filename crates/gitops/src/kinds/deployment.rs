@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Condition, Meta};
+use crate::repository::has_login;
 
 /// The kind.
 pub const KIND: &str = "GitOpsDeployment";
@@ -26,6 +27,8 @@ pub const NAMESPACE_WITHOUT_ENVIRONMENT: &str =
 pub const BAD_ENVIRONMENT_ON_CREATE: &str = "Unable to reconcile the ManagedEnvironment. Verify that the ManagedEnvironment and Secret are correctly defined, and have valid credentials";
 /// The environment cannot be used by a deployment that exists.
 pub const BAD_ENVIRONMENT_ON_UPDATE: &str = "unable to reconcile the ManagedEnvironment resource. Ensure that the ManagedEnvironment exists, it references a Secret, and the Secret is valid";
+/// The URL of the repository has a name and a password in it, or a token.
+pub const LOGIN_IN_URL: &str = "spec.source.repoURL must not contain a login, which would be kept in clear: remove what is before the @, and give it in the Secret of a GitOpsDeploymentRepositoryCredential";
 /// There is no environment, and Argo CD is on another cluster than the tenant's namespace.
 pub const NO_OWN_CLUSTER: &str = "an environment is needed in .spec.destination: Argo CD runs on another cluster than this namespace, which therefore is no place to deploy to";
 /// The destination's namespace is missing or is no name.
@@ -266,6 +269,9 @@ impl Deployment {
             if let Some(bad) = text.chars().find(|c| REFUSED.contains(c) || c.is_control()) {
                 return Err(format!("{field} contains a character that is not supported: {bad:?}"));
             }
+        }
+        if has_login(&source.repo_url) {
+            return Err(LOGIN_IN_URL.to_string());
         }
         let namespace = &self.spec.destination.namespace;
         let missing = namespace.is_empty() && !self.spec.destination.environment.is_empty();

@@ -73,6 +73,24 @@ fn characters_are_refused_or_kept_and_never_deleted() {
     }
 }
 
+/// A URL is kept in clear wherever it is; credentials are not.
+#[test]
+fn a_url_with_a_login_is_refused() {
+    for (url, is_refused) in [
+        ("https://robot:hunter2@git.example/web", true),
+        ("https://ghp_token@git.example/web", true),
+        ("ssh://git:hunter2@git.example/web", true),
+        ("ssh://git@git.example/web", false),
+        ("git@git.example:web", false),
+        ("https://git.example/a@b", false),
+    ] {
+        let mut asked = deployment("p", "", "");
+        asked.spec.source.repo_url = url.into();
+        let said = asked.judge().err();
+        assert_eq!(said.as_deref(), is_refused.then_some(LOGIN_IN_URL), "{url}");
+    }
+}
+
 #[test]
 fn an_environment_is_judged() {
     let environment = |url: &str, namespaces: &[&str]| ManagedEnvironment {

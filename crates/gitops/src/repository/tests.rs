@@ -59,5 +59,7 @@ fn a_url_is_shown_without_its_login() {
         ("", ""),
     ] {
         assert_eq!(without_login(url), shown);
+        assert_eq!(has_login(url), url != shown, "{url}");
+        assert_eq!(has_login(&normalise(url)), url != shown, "{url}");
     }
 }

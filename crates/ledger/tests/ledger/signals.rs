@@ -13,6 +13,7 @@ on_both! {
     guarantees_no_question_while_nothing_changes
     whoever_stops_waiting_loses_nothing
     a_burst_is_told_whole
+    what_another_process_writes_is_told
 }
 
 /// No news by then is a failure.
@@ -111,4 +112,16 @@ async fn a_burst_is_told_whole(base: Base) {
     let users: Vec<ClusterUser> = (0..ROWS).map(|n| samples::user(&format!("b{n}"))).collect();
     ledger.commit(&users.iter().map(Change::insert).collect::<Vec<_>>()).await.unwrap();
     told(&mut signals, users.iter().map(changed).collect()).await;
+}
+
+/// Backend and agent may be two processes over one file; nothing is shared between these two but that.
+async fn what_another_process_writes_is_told(base: Base) {
+    let (ledger, other) = (base.ready().await, base.ready().await);
+    let mut signals = ledger.signals().await.unwrap();
+    for number in 0..3 {
+        let user = add(&other, &format!("o{number}")).await;
+        told(&mut signals, vec![changed(&user)]).await;
+    }
+    let own = add(&ledger, "own").await;
+    told(&mut signals, vec![changed(&own)]).await;
 }

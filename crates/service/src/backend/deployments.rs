@@ -103,6 +103,11 @@ impl Deployments {
                 changes.extend(new.into_iter().filter(|_| wanted.is_some()));
                 user
             }
+            // Nothing of a namespace that was made anew is known yet: what is there is of an earlier one of its name.
+            (None, Some(_)) if !known.is_empty() => match self.user(view, None, &known).await? {
+                Some(earlier) => earlier,
+                None => return Ok((changes, Plan::nothing())),
+            },
             // There is nothing of it, or nobody whose it could be.
             _ => return Ok((changes, Plan::nothing())),
         };

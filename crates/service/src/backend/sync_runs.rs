@@ -111,9 +111,14 @@ impl SyncRuns {
         part: &mut Part,
     ) -> Result<(), ServiceError> {
         let application = application(view, known, deployment).await?;
-        let (user, new) = match self.user(view, tenant, application.as_ref(), asked).await? {
-            Some(found) => found,
-            None => return Ok(()),
+        let (user, new) = match (self.user(view, tenant, application.as_ref(), asked).await?, live, known) {
+            (Some(found), ..) => found,
+            // It went with its namespace, and what it was about went first: nobody is left to ask for anything.
+            (None, None, Some(known)) if application.is_none() => {
+                part.changes.extend([Change::delete(&known.mapping), Change::delete(&known.sync)]);
+                return Ok(());
+            }
+            (None, ..) => return Ok(()),
         };
         let operations = match known {
             Some(known) => rows::operations(view, known.sync.id.as_str()).await?,

@@ -13,7 +13,7 @@ use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::{Plan, Standing};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::{Outside, View};
-use switchboard_ledger::ids::Uid;
+use switchboard_ledger::ids::{EngineInstanceId, Uid};
 use switchboard_ledger::rows::left::{Home, ServiceAccount};
 use switchboard_ledger::rows::{
     AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
@@ -212,9 +212,13 @@ async fn forget(
         return Ok(false);
     }
     let repositories: Vec<AppProjectRepository> = view.list(&of("clusteruser_id")).await?;
-    if !repositories.is_empty() {
+    let instances = rows::instances_of(view, &user.id).await?;
+    // A project that nobody was asked to look at may be there all the same: the original makes one for each who asks for something.
+    let is_looked_at = |instance: &EngineInstanceId| {
+        operations.iter().any(|row| row.resource_id == user.id.as_str() && row.instance == *instance)
+    };
+    if !repositories.is_empty() || !instances.iter().all(is_looked_at) {
         changes.extend(repositories.iter().map(Change::delete));
-        let instances = rows::instances_of(view, &user.id).await?;
         changes.extend(tenant::look_at_project(&user.id, &instances, &operations, ids::new, now));
         return Ok(false);
     }

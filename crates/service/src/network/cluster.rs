@@ -15,6 +15,7 @@ use switchboard_ledger::rows::left::ServiceAccount;
 
 use crate::asked::text;
 use crate::error::told;
+use crate::network::Later;
 
 /// Where service accounts of ours are made.
 const NAMESPACE: &str = "kube-system";
@@ -27,19 +28,41 @@ const TOKEN: Duration = Duration::from_secs(120);
 /// How often is looked for it.
 const TOKEN_LOOK: Duration = Duration::from_millis(250);
 
-type Failed = (Reason, String);
+/// Why a cluster cannot be used, and what its tenant is told.
+pub type Failed = (Reason, String);
+
+/// How a cluster becomes somebody to talk to.
+pub trait Reach: Send + Sync {
+    /// A client for a cluster, as whom a kubeconfig says.
+    fn client<'a>(&'a self, host: &'a str, access: &'a Access, insecure: bool) -> Later<'a, Result<Client, Failed>>;
+}
+
+/// By its address.
+pub struct ByAddress;
+
+impl Reach for ByAddress {
+    fn client<'a>(&'a self, host: &'a str, access: &'a Access, insecure: bool) -> Later<'a, Result<Client, Failed>> {
+        Box::pin(client(host, access, insecure))
+    }
+}
 
 /// Asks.
 pub async fn ask(question: &Question) -> Answer {
+    ask_by(&ByAddress, question).await
+}
+
+/// Asks a cluster that is reached in another way.
+pub async fn ask_by(reach: &dyn Reach, question: &Question) -> Answer {
     match question {
         Question::Verify { digest, uid, host, access, allow_insecure, namespace, install } => {
-            let verified = verify(host, access, *allow_insecure, namespace.as_deref(), install.then_some(uid.as_str()));
+            let target = Target { reach, host, insecure: *allow_insecure };
+            let verified = target.verify(access, namespace.as_deref(), install.then_some(uid.as_str()));
             match verified.await {
                 Ok(token) => Answer::Verified { digest: digest.clone(), token },
                 Err((reason, message)) => Answer::Refused { digest: digest.clone(), reason, message },
             }
         }
-        Question::Retire { account } => match remove(account).await {
+        Question::Retire { account } => match remove(reach, account).await {
             Ok(()) => Answer::Retired { account: account.id.clone() },
             // It is asked again, and told each time until it is given up.
             Err(why) => {
@@ -63,21 +86,33 @@ pub fn late(question: &Question) -> Answer {
     }
 }
 
-async fn verify(
-    host: &str,
-    access: &Access,
+/// A cluster that is asked whether a credential works.
+struct Target<'a> {
+    reach: &'a dyn Reach,
+    host: &'a str,
     insecure: bool,
-    namespace: Option<&str>,
-    install: Option<&str>,
-) -> Result<Option<Secret>, Failed> {
-    let client = client(host, access, insecure).await?;
-    let Some(uid) = install else {
-        return check(&client, host, namespace).await.map(|()| None);
-    };
-    let token = make(&client, host, uid).await?;
-    let own = Access { token: Some(token.clone()), client_certificate: None, client_key: None, ..access.clone() };
-    check(&self::client(host, &own, insecure).await?, host, namespace).await?;
-    Ok(Some(token))
+}
+
+impl Target<'_> {
+    async fn client(&self, access: &Access) -> Result<Client, Failed> {
+        self.reach.client(self.host, access, self.insecure).await
+    }
+
+    async fn verify(
+        &self,
+        access: &Access,
+        namespace: Option<&str>,
+        install: Option<&str>,
+    ) -> Result<Option<Secret>, Failed> {
+        let client = self.client(access).await?;
+        let Some(uid) = install else {
+            return check(&client, self.host, namespace).await.map(|()| None);
+        };
+        let token = make(&client, self.host, uid).await?;
+        let own = Access { token: Some(token.clone()), client_certificate: None, client_key: None, ..access.clone() };
+        check(&self.client(&own).await?, self.host, namespace).await?;
+        Ok(Some(token))
+    }
 }
 
 /// A client made of what a kubeconfig said, and of nothing it names: no program is run, no file is read.
@@ -188,11 +223,11 @@ fn objects(uid: &str) -> [(String, Value); 4] {
 }
 
 /// Removes what is ours.
-async fn remove(account: &ServiceAccount) -> Result<(), String> {
+async fn remove(reach: &dyn Reach, account: &ServiceAccount) -> Result<(), String> {
     let host = account.host.as_str();
     let config = account.kube_config.as_ref().map_or("", |config| config.expose());
     let access = kubeconfig::read(config, host).map_err(|(_, message)| message)?;
-    let client = client(host, &access, account.allow_insecure).await.map_err(|(_, message)| message)?;
+    let client = reach.client(host, &access, account.allow_insecure).await.map_err(|(_, message)| message)?;
     // In the other order than they were made: an account without its rights is no danger.
     for (path, body) in objects(account.resource_uid.as_str()).iter().rev() {
         let path = format!("{path}/{}", text(body, "/metadata/name"));

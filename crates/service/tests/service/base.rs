@@ -32,6 +32,28 @@ impl Base {
         Base { url: server.database(name).unwrap(), _folder: tempfile::tempdir().unwrap() }
     }
 
+    /// Runs SQL beside the ledger, as somebody else would.
+    pub async fn raw(&self, sql: String) {
+        let sql = sqlx::AssertSqlSafe(sql);
+        match self.url.strip_prefix("sqlite:") {
+            Some(file) => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file).create_if_missing(true);
+                let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+                sqlx::raw_sql(sql).execute(&pool).await.unwrap();
+                pool.close().await;
+            }
+            None => {
+                let pool = sqlx::PgPool::connect(&self.url).await.unwrap();
+                sqlx::raw_sql(sql).execute(&pool).await.unwrap();
+                pool.close().await;
+            }
+        }
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        self.url.starts_with("sqlite:")
+    }
+
     /// With its tables.
     pub async fn ready(&self) -> Ledger {
         let ledger = Ledger::open(&Address::parse(&self.url).unwrap(), Sealing::plain()).await.unwrap();

@@ -1,7 +1,5 @@
 //! Clusters to deploy to, repositories to deploy from, and who may use them.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use switchboard_gitops::flow::environment::Question;
 use switchboard_ledger::rows::left::ServiceAccount;
@@ -10,8 +8,8 @@ use switchboard_ledger::rows::*;
 use crate::base::{Base, on_both};
 use crate::network::WRONG;
 use crate::stage::{
-    ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, GROUP, Stage, TARGET, kubeconfig, plain,
-    send, uid,
+    ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, GROUP, Stage, TARGET, decoded, kubeconfig,
+    plain, send, uid,
 };
 
 on_both! {
@@ -31,11 +29,6 @@ fn to(environment: &str) -> Value {
     spec
 }
 
-fn value(secret: &Value, key: &str) -> String {
-    let bytes = STANDARD.decode(secret["data"][key].as_str().unwrap_or_default()).unwrap();
-    String::from_utf8(bytes).unwrap()
-}
-
 async fn condition(stage: &Stage, plural: &str, name: &str, of: &str) -> Option<Value> {
     let found = stage.resource("shop", plural, name).await?;
     found["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == of).cloned()
@@ -51,9 +44,9 @@ async fn an_environment_is_used_rotated_and_removed(base: Base) {
     assert_eq!(application["spec"]["destination"], json!({"name": name, "namespace": "web"}));
     let user: ClusterUser = stage.all().await.remove(0);
     let secret = stage.secrets_of_argo().await.remove(0);
-    assert_eq!(value(&secret, "server"), format!("{TARGET}?managedEnvironment={}", row.relation_key));
-    assert_eq!(value(&secret, "project"), format!("app-project-{}", user.id));
-    assert!(value(&secret, "config").contains("token-one"));
+    assert_eq!(decoded(&secret, "server"), format!("{TARGET}?managedEnvironment={}", row.relation_key));
+    assert_eq!(decoded(&secret, "project"), format!("app-project-{}", user.id));
+    assert!(decoded(&secret, "config").contains("token-one"));
     let told = stage
         .until("the environment's name", async || {
             let found = stage.deployment("shop", "web").await?;
@@ -68,7 +61,7 @@ async fn an_environment_is_used_rotated_and_removed(base: Base) {
     stage
         .until("the other token", async || {
             let secret = stage.secrets_of_argo().await.remove(0);
-            value(&secret, "config").contains("token-two").then_some(())
+            decoded(&secret, "config").contains("token-two").then_some(())
         })
         .await;
     stage.settled().await;
@@ -128,14 +121,18 @@ async fn a_service_account_of_ours_is_removed_with_its_environment(base: Base) {
     let made = stage.make("shop", ENVIRONMENTS, "GitOpsDeploymentManagedEnvironment", "stage", spec).await;
     stage.deploy("shop", "web", to("stage")).await;
     let secret = stage.until("a Secret", async || stage.secrets_of_argo().await.pop()).await;
-    assert!(value(&secret, "config").contains("token-of-our-own"));
-    assert!(!value(&secret, "config").contains("admin-token"));
+    let account = format!("argocd-manager-token-{}", uid(&made));
+    let path = format!("/api/v1/namespaces/kube-system/secrets/{account}");
+    let token = decoded(&send(&stage.target, "GET", &path, Value::Null).await.unwrap(), "token");
+    assert!(decoded(&secret, "config").contains(&token) && !token.is_empty());
+    assert!(!decoded(&secret, "config").contains("admin-token"));
     stage.settled().await;
     stage.delete("shop", ENVIRONMENTS, "stage").await;
     stage.until("no Secret", async || stage.secrets_of_argo().await.is_empty().then_some(())).await;
     stage.until("no account", async || stage.all::<ServiceAccount>().await.is_empty().then_some(())).await;
     let asked = stage.network.environments.lock().unwrap().clone();
     assert!(asked.iter().any(|one| retires(one, &made)), "{asked:?}");
+    assert!(send(&stage.target, "GET", &path, Value::Null).await.is_err(), "it is gone there, too");
 }
 
 fn retires(question: &Question, of: &Value) -> bool {
@@ -186,15 +183,15 @@ async fn a_credential_reaches_argo_cd_is_rotated_and_removed(base: Base) {
     stage.make("shop", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", spec).await;
     let secret = stage.until("a Secret", async || stage.secrets_of_argo().await.pop()).await;
     let user: ClusterUser = stage.all().await.remove(0);
-    assert_eq!(value(&secret, "url"), "https://git.example/Shop/web.git");
-    assert_eq!(value(&secret, "password"), "password-one");
-    assert_eq!(value(&secret, "project"), format!("app-project-{}", user.id));
+    assert_eq!(decoded(&secret, "url"), "https://git.example/Shop/web.git");
+    assert_eq!(decoded(&secret, "password"), "password-one");
+    assert_eq!(decoded(&secret, "project"), format!("app-project-{}", user.id));
     let path = "/api/v1/namespaces/shop/secrets/login";
     send(&stage.tenants, "PATCH", path, json!({"stringData": login("password-two")})).await.unwrap();
     stage
         .until("the other password", async || {
             let secret = stage.secrets_of_argo().await.remove(0);
-            (value(&secret, "password") == "password-two").then_some(())
+            (decoded(&secret, "password") == "password-two").then_some(())
         })
         .await;
     let all = stage

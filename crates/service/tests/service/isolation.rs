@@ -1,14 +1,12 @@
 //! A tenant tries to use what is another's, by every word it can write into a resource of its own.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use switchboard_ledger::rows::*;
 
 use crate::base::{Base, on_both};
 use crate::stage::{
-    CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS, Stage, TARGET, kubeconfig,
-    plain, send, uid,
+    CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS, Stage, TARGET, decoded,
+    kubeconfig, plain, send, uid,
 };
 
 on_both! {
@@ -16,6 +14,8 @@ on_both! {
     a_run_syncs_nothing_of_anothers
     a_secret_of_another_has_no_name
     a_credential_serves_its_tenant_alone
+    what_is_anothers_looks_as_what_is_not_there
+    nobody_rings_for_anothers_row
 }
 
 fn to(environment: &str) -> Value {
@@ -93,11 +93,6 @@ async fn an_environment_of_another_has_no_name(base: Base) {
     }
 }
 
-fn decoded(secret: &Value, key: &str) -> String {
-    let bytes = STANDARD.decode(secret["data"][key].as_str().unwrap_or_default()).unwrap();
-    String::from_utf8(bytes).unwrap()
-}
-
 async fn a_run_syncs_nothing_of_anothers(base: Base) {
     let stage = Stage::new(base).await;
     let web = uid(&stage.deploy("shop", "web", manual()).await);
@@ -169,4 +164,52 @@ async fn a_credential_serves_its_tenant_alone(base: Base) {
         let user = users.iter().find(|user| user.display_name == owner).unwrap();
         assert_eq!(decoded(&secret, "project"), format!("app-project-{}", user.id));
     }
+}
+
+/// Whoever guesses names learns nothing from what is told.
+async fn what_is_anothers_looks_as_what_is_not_there(base: Base) {
+    let stage = Stage::new(base).await;
+    stage.environment("shop", "stage", "token-of-shop").await;
+    stage.secret("shop", "login", CREDENTIAL_SECRET, json!({"username": "robot", "password": "of-shop"})).await;
+    stage.deploy("shop", "web", to("stage")).await;
+    synced(&stage, "shop", "web").await;
+    let mut told: Vec<Vec<Value>> = Vec::new();
+    for (environment, secret) in [("stage", "login"), ("nowhere", "none")] {
+        let spec = json!({"repository": "https://git.example/Shop/web.git", "secret": secret});
+        attempt(&stage, CREDENTIALS, "GitOpsDeploymentRepositoryCredential", secret, spec).await.unwrap();
+        attempt(&stage, "gitopsdeployments", "GitOpsDeployment", environment, to(environment)).await.unwrap();
+        let spec = json!({"apiURL": TARGET, "credentialsSecret": "stage-secret", "allowInsecureSkipTLSVerify": false});
+        attempt(&stage, ENVIRONMENTS, "GitOpsDeploymentManagedEnvironment", secret, spec).await.unwrap();
+        let mut said = Vec::new();
+        for (plural, name) in [(CREDENTIALS, secret), ("gitopsdeployments", environment), (ENVIRONMENTS, secret)] {
+            let mut one = stage.until("a condition", async || first_condition(&stage, plural, name).await).await;
+            for at in ["lastTransitionTime", "lastProbeTime"] {
+                one.as_object_mut().unwrap().remove(at);
+            }
+            said.push(one);
+        }
+        told.push(said);
+    }
+    assert_eq!(told[0], told[1], "there, and not there");
+    let words = serde_json::to_string(&told).unwrap();
+    assert!(!words.contains("of-shop") && !words.contains("shop\""), "{words}");
+}
+
+/// An Operation outside of its Argo CD's namespace is nobody's, whatever row it names.
+async fn nobody_rings_for_anothers_row(base: Base) {
+    let stage = Stage::new(base).await;
+    let web = uid(&stage.deploy("shop", "web", plain()).await);
+    synced(&stage, "shop", "web").await;
+    stage.settled().await;
+    let row: Operation = stage.all().await.remove(0);
+    let before = stage.application(&web).await.unwrap();
+    let ring = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "Operation",
+        "metadata": {"name": "ring"}, "spec": {"operationID": row.id.as_str()}});
+    send(&stage.tenants, "POST", &format!("{GROUP}/namespaces/bank/operations"), ring).await.unwrap();
+    // One of its own that came later is done: this one had its turn.
+    stage.deploy("bank", "own", plain()).await;
+    synced(&stage, "bank", "own").await;
+    let after: Vec<Operation> = stage.all().await;
+    assert!(after.contains(&row), "{after:?}");
+    assert_eq!(stage.application(&web).await.unwrap(), before);
 }

@@ -1,11 +1,14 @@
-//! Clusters and git servers that answer as a test says.
+//! Clusters and git servers that answer as a test says; behind the former is one cluster.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use kube::Client;
 use switchboard_gitops::flow::{credential, environment};
 use switchboard_gitops::kinds::credential::Outcome;
 use switchboard_gitops::kinds::environment::Reason;
+use switchboard_gitops::kubeconfig::Access;
 use switchboard_gitops::repository::Login;
+use switchboard_service::network::cluster::{self, Failed, Reach};
 use switchboard_service::network::{Later, Network};
 
 /// A token or password of this is refused.
@@ -21,34 +24,42 @@ pub struct Script {
     pub credentials: Mutex<Vec<credential::Question>>,
 }
 
-impl Network for Script {
+/// The network of one process.
+pub struct Over {
+    pub script: Arc<Script>,
+    /// Every cluster that is asked, whatever it is called.
+    pub target: Client,
+}
+
+impl Reach for Over {
+    fn client<'a>(&'a self, _: &'a str, _: &'a Access, _: bool) -> Later<'a, Result<Client, Failed>> {
+        Box::pin(async { Ok(self.target.clone()) })
+    }
+}
+
+impl Network for Over {
     fn environment<'a>(&'a self, question: &'a environment::Question) -> Later<'a, environment::Answer> {
-        self.environments.lock().unwrap().push(question.clone());
+        self.script.environments.lock().unwrap().push(question.clone());
         Box::pin(async move {
-            match question {
-                environment::Question::Verify { digest, access, install, .. } => {
-                    if access.token.as_ref().is_some_and(|token| token.expose() == SILENT) {
-                        std::future::pending::<()>().await;
-                    }
-                    if access.token.as_ref().is_some_and(|token| token.expose() == WRONG) {
+            if let environment::Question::Verify { digest, access, .. } = question {
+                match access.token.as_ref().map(|token| token.expose()) {
+                    Some(SILENT) => std::future::pending::<()>().await,
+                    Some(WRONG) => {
                         return environment::Answer::Refused {
                             digest: digest.clone(),
                             reason: Reason::UnableToValidateClusterCredentials,
                             message: "Unauthorized".into(),
                         };
                     }
-                    let token = install.then(|| "token-of-our-own".into());
-                    environment::Answer::Verified { digest: digest.clone(), token }
-                }
-                environment::Question::Retire { account } => {
-                    environment::Answer::Retired { account: account.id.clone() }
+                    _ => {}
                 }
             }
+            cluster::ask_by(self, question).await
         })
     }
 
     fn credential<'a>(&'a self, question: &'a credential::Question) -> Later<'a, Outcome> {
-        self.credentials.lock().unwrap().push(question.clone());
+        self.script.credentials.lock().unwrap().push(question.clone());
         Box::pin(async move {
             match &question.login {
                 Login::Password { password, .. } if password.expose() == WRONG => Outcome::InvalidCredentials,

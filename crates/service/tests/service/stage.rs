@@ -5,10 +5,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
+use switchboard_cluster::ambient::Ambient;
 use switchboard_gitops::fleet::moving;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::kinds::CRDS;
@@ -24,17 +27,20 @@ use switchboard_object::yaml;
 use switchboard_service::fleet::Fleet;
 use switchboard_service::store::Gate;
 use switchboard_service::{Agent, Backend, Store, backend, ids, instance, limits};
+use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 
 use crate::argo::{self, Argo};
 use crate::base::Base;
-use crate::network::Script;
+use crate::network::{Over, Script};
 
 /// The machine may be busy with something else.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long nothing runs when nothing is left to do.
 const QUIET: Duration = Duration::from_millis(700);
 pub const ARGOCD: &str = "argocd";
+/// The logical cluster behind every environment.
+const BEHIND: &str = "target";
 pub const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 pub const ARGO: &str = "/apis/argoproj.io/v1alpha1";
 
@@ -42,14 +48,26 @@ pub const ARGO: &str = "/apis/argoproj.io/v1alpha1";
 pub struct Stage {
     pub tenants: Client,
     pub engine: Client,
+    /// The cluster behind every environment.
+    pub target: Client,
     pub ledger: Ledger,
     pub settings: backend::Settings,
-    _clusters: Vec<Cluster>,
+    clusters: Vec<Cluster>,
     roles: Vec<Roles>,
     pub argo: Argo,
     others: Mutex<Vec<Argo>>,
     pub network: Arc<Script>,
+    /// What happens here, for a test that fails.
+    pub label: String,
     _base: Base,
+}
+
+/// Whom a process talks to.
+#[derive(Clone)]
+pub struct Clients {
+    pub tenants: Client,
+    pub engine: Client,
+    pub target: Client,
 }
 
 /// The roles of one process.
@@ -102,27 +120,29 @@ impl Stage {
 
     /// All but the roles.
     pub async fn set(base: Base, apart: bool) -> Stage {
-        let mut clusters = vec![Cluster::ephemeral().await];
+        let stage = Stage::over(base, apart, async |_, _| {}).await;
+        stage.add_instance(ARGOCD).await;
+        stage
+    }
+
+    /// All but the roles and an Argo CD, with a database that somebody may have filled before it became ours.
+    pub async fn over(base: Base, apart: bool, fill: impl AsyncFnOnce(&Base, &Clients)) -> Stage {
+        let mut clusters = vec![ground().await];
         if apart {
-            clusters.push(Cluster::ephemeral().await);
+            let other = Cluster::ephemeral().await;
+            install(&other.client()).await;
+            clusters.push(other);
         }
-        clusters.iter().for_each(Cluster::start_controllers);
-        let tenants = clusters[0].client();
+        let (tenants, target) = (clusters[0].client(), clusters[0].client_of(BEHIND));
         let engine = clusters.last().unwrap().client();
-        for client in clusters.iter().map(Cluster::client) {
-            for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
-                create(&client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
-            }
-        }
-        for name in ["shop", "bank"] {
-            create(&tenants, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
-        }
+        fill(&base, &Clients { tenants: tenants.clone(), engine: engine.clone(), target: target.clone() }).await;
         let ledger = base.ready().await;
         let system = system(&tenants).await;
-        let stage = Stage {
+        Stage {
             argo: Argo::start(engine.clone(), ARGOCD),
             tenants,
             engine,
+            target,
             ledger,
             settings: backend::Settings {
                 cluster: Some(system),
@@ -130,14 +150,13 @@ impl Stage {
                 ring_after: Duration::from_millis(200),
                 ..backend::Settings::default()
             },
-            _clusters: clusters,
+            clusters,
             roles: Vec::new(),
             others: Mutex::default(),
             network: Arc::default(),
+            label: String::new(),
             _base: base,
-        };
-        stage.add_instance(ARGOCD).await;
-        stage
+        }
     }
 
     /// Another cluster of tenants, with a backend of its own, that shares the database and the engine cluster.
@@ -154,15 +173,17 @@ impl Stage {
             argo: Argo::start(self.engine.clone(), "nowhere"),
             tenants,
             engine: self.engine.clone(),
+            target: self.target.clone(),
             ledger: self.ledger.clone(),
             settings,
-            _clusters: vec![cluster],
+            clusters: vec![cluster],
             roles: Vec::new(),
             others: Mutex::default(),
             network: Arc::default(),
+            label: String::new(),
             _base: Base::sqlite(),
         };
-        stage.start_side(Side::Backend, None, stage.tenants.clone(), stage.engine.clone()).await;
+        stage.start_side(Side::Backend, None, stage.clients()).await;
         stage
     }
 
@@ -193,17 +214,23 @@ impl Stage {
         fleet(Store::new(self.ledger.clone(), tokio::runtime::Handle::current()), self.engine.clone())
     }
 
+    /// Whether Argo CD is on another cluster than the tenants.
+    pub fn is_apart(&self) -> bool {
+        self.clusters.len() > 1
+    }
+
+    /// Of a process that nothing happens to.
+    pub fn clients(&self) -> Clients {
+        Clients { tenants: self.tenants.clone(), engine: self.engine.clone(), target: self.target.clone() }
+    }
+
     pub async fn start(&mut self) {
-        self.start_with(None, self.tenants.clone(), self.engine.clone()).await;
+        self.start_side(Side::Both, None, self.clients()).await;
     }
 
-    /// With clients of its own, and somebody who lets it die.
-    pub async fn start_with(&mut self, gate: Option<Gate>, tenants: Client, engine: Client) {
-        self.start_side(Side::Both, gate, tenants, engine).await;
-    }
-
-    /// Of one role, or both, in a process of its own.
-    pub async fn start_side(&mut self, side: Side, gate: Option<Gate>, tenants: Client, engine: Client) {
+    /// Of one role, or both, in a process of its own, with somebody who lets it die.
+    pub async fn start_side(&mut self, side: Side, gate: Option<Gate>, clients: Clients) {
+        let Clients { tenants, engine, target } = clients;
         let mut store = Store::new(self.ledger.clone(), tokio::runtime::Handle::current());
         if let Some(gate) = gate {
             store = store.gated(gate);
@@ -231,8 +258,8 @@ impl Stage {
         if side.has_backend() {
             let (following, of) = (backend.clone(), handle.clone());
             beside.push(tokio::spawn(async move { drop(following.follow(of).await) }));
-            let (network, of) = (self.network.clone(), handle.clone());
-            beside.push(tokio::spawn(async move { backend.answer(network, of).await }));
+            let (network, of) = (Over { script: self.network.clone(), target }, handle.clone());
+            beside.push(tokio::spawn(async move { backend.answer(Arc::new(network), of).await }));
         }
         if side.has_agent() {
             beside.push(tokio::spawn(carrying.carry()));
@@ -296,7 +323,17 @@ impl Stage {
     }
 
     /// Waits until something holds.
-    pub async fn until<T>(&self, what: &str, mut holds: impl AsyncFnMut() -> Option<T>) -> T {
+    pub async fn until<T>(&self, what: &str, holds: impl AsyncFnMut() -> Option<T>) -> T {
+        self.until_or(what, holds, String::new).await
+    }
+
+    /// The same, with more to say of it if it never does.
+    pub async fn until_or<T>(
+        &self,
+        what: &str,
+        mut holds: impl AsyncFnMut() -> Option<T>,
+        more: impl Fn() -> String,
+    ) -> T {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some(value) = holds().await {
@@ -304,7 +341,11 @@ impl Stage {
             }
             if Instant::now() > end {
                 let rows: Vec<Operation> = self.all().await;
-                panic!("never: {what}\n{}{rows:#?}", self.told().await);
+                let rings = self.listed(&format!("{GROUP}/operations")).await;
+                let open: Vec<_> = rows.iter().filter(|row| switchboard_service::rows::is_open(row)).collect();
+                let (label, more, told) = (&self.label, more(), self.told().await);
+                let left = crate::left::rows(self).await;
+                panic!("{label} never: {what}\n{more}\n{told}{open:#?}\n{rings:#?}\n{left:#?}");
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -401,6 +442,32 @@ impl Stage {
     }
 }
 
+/// What every stage begins with: to make it takes longer than most of what happens on it.
+static GROUND: OnceCell<Cluster> = OnceCell::const_new();
+
+/// A cluster with the kinds, two tenants, and another cluster behind it.
+async fn ground() -> Cluster {
+    let make = async || {
+        let cluster = Cluster::ephemeral().await;
+        cluster.logical(BEHIND).await;
+        let client = cluster.client();
+        install(&client).await;
+        for name in ["shop", "bank"] {
+            create(&client, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
+        }
+        cluster.settle().await;
+        cluster
+    };
+    GROUND.get_or_init(make).await.fork(Ambient::system())
+}
+
+/// The kinds of the service and of Argo CD.
+async fn install(client: &Client) {
+    for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
+        create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+    }
+}
+
 /// What a cluster is known by.
 async fn system(client: &Client) -> Uid {
     let found = send(client, "GET", "/api/v1/namespaces/kube-system", Value::Null).await.unwrap();
@@ -426,7 +493,12 @@ pub const TARGET: &str = "https://target.example:6443";
 
 /// A kubeconfig for the target.
 pub fn kubeconfig(token: &str) -> String {
-    json!({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": TARGET}}],
+    kubeconfig_of(TARGET, token)
+}
+
+/// A kubeconfig for any server.
+pub fn kubeconfig_of(server: &str, token: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": server}}],
         "users": [{"name": "u", "user": {"token": token}}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]})
     .to_string()
@@ -435,6 +507,12 @@ pub fn kubeconfig(token: &str) -> String {
 /// A spec for a deployment to the tenant's own namespace.
 pub fn plain() -> Value {
     json!({"source": {"repoURL": "https://git.example/Shop/web.git", "path": "deploy"}, "type": "automated"})
+}
+
+/// A value of a Secret; empty if there is none.
+pub fn decoded(secret: &Value, key: &str) -> String {
+    let bytes = STANDARD.decode(secret["data"][key].as_str().unwrap_or_default()).unwrap();
+    String::from_utf8(bytes).unwrap()
 }
 
 pub fn uid(object: &Value) -> String {

@@ -5,7 +5,7 @@ use switchboard_ledger::rows::*;
 use super::world::{World, status};
 use crate::flow::credential::{self, Answer, Known, Question, SecretData};
 use crate::flow::{Decision, Now};
-use crate::kinds::credential::{CredentialSpec, Outcome, SECRET_TYPE};
+use crate::kinds::credential::{CredentialSpec, LOGIN_IN_URL, Outcome, SECRET_TYPE};
 use crate::kinds::{Meta, RepositoryCredential};
 
 fn web() -> RepositoryCredential {
@@ -61,6 +61,20 @@ async fn answered(world: &mut World, secret: &SecretData, outcome: Outcome) -> D
     let (_, question) = decide(world, Some(&web()), Some(secret), None).await;
     let answer = Answer { digest: question.unwrap().digest, outcome };
     decide(world, Some(&web()), Some(secret), Some(&answer)).await.0
+}
+
+#[tokio::test]
+async fn a_url_with_a_login_is_neither_asked_nor_stored() {
+    let mut world = World::new().await;
+    let mut asked = web();
+    asked.spec.repository = "https://robot:hunter2@git.example/Shop/Web.git".into();
+    let (told, question) = decide(&mut world, Some(&asked), Some(&secret("pw")), None).await;
+    assert_eq!(question, None);
+    let said = &status(&told).unwrap()["conditions"];
+    assert_eq!((&said[1]["type"], &said[1]["reason"]), (&"ValidRepositoryURL".into(), &"InvalidRepositoryUrl".into()));
+    assert_eq!(said[1]["message"], LOGIN_IN_URL);
+    assert!(!said.to_string().contains("hunter2"));
+    assert!(world.all::<RepositoryCredentials>().await.is_empty());
 }
 
 #[tokio::test]

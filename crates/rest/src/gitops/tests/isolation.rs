@@ -252,3 +252,42 @@ async fn an_event_is_for_the_tenant_whose_secret_signed_it() {
         assert!(matches!(status, 400 | 403), "{query} answered {status}");
     }
 }
+
+/// What a body names is looked for in the tenant's own namespace: no word in it leads to a cluster or a Secret of another.
+#[tokio::test]
+async fn no_word_of_a_body_names_what_is_anothers() {
+    let town = Town::build().await;
+    let own = |secret: &str| json!({ "metadata": { "name": secret }, "type": "managed-gitops.redhat.com/managed-environment", "stringData": { "kubeconfig": "canary" } });
+    town.post("/api/v1/namespaces/shop/secrets", own("prod")).await;
+    let prod = json!({ "tenant": "shop", "name": "prod", "url": "https://x.example", "credentialsSecret": "prod" });
+    assert_eq!(town.asker("shop", "ci").await.post("/api/v1/managedenvironment", &prod).await.status, 201);
+    let stranger = town.asker("bank", "ci").await;
+    for word in [
+        "shop/prod",
+        "../shop/prod",
+        "shop:prod",
+        "/namespaces/shop/prod",
+        "shop%2Fprod",
+        "prod?namespace=shop",
+        "Prod",
+    ] {
+        let environment =
+            json!({ "tenant": "bank", "name": "x", "url": "https://x.example", "credentialsSecret": word });
+        let answer = stranger.post("/api/v1/managedenvironment", &environment).await;
+        assert_eq!(answer.status, 422, "{word}: {}", answer.body);
+        let mut application = web();
+        application["tenant"] = json!("bank");
+        application["destinationCluster"] = json!(word);
+        application["namespace"] = json!("web");
+        let answer = stranger.post("/api/v1/application", &application).await;
+        assert_eq!(answer.status, 422, "{word}: {}", answer.body);
+    }
+    // By its bare name it is one of its own, which there is not; and nothing of the other is in the answer.
+    let environment =
+        json!({ "tenant": "bank", "name": "prod", "url": "https://x.example", "credentialsSecret": "prod" });
+    let made = stranger.post("/api/v1/managedenvironment", &environment).await;
+    assert_eq!((made.status.as_u16(), &made.body["tenant"]), (201, &json!("bank")));
+    assert!(!made.body.to_string().contains("canary"));
+    let sync = stranger.post("/api/v1/operation", &json!({ "application": "shop.web" })).await;
+    assert_eq!(sync.status, 403);
+}

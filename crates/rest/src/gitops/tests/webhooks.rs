@@ -7,7 +7,7 @@ use super::applications::web;
 use super::operations::instance;
 use crate::testing::{Answer, Asker, HOOK_SECRET, Town};
 
-fn signed(secret: &str, body: &[u8]) -> String {
+pub fn signed(secret: &str, body: &[u8]) -> String {
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), body);
     let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256={hex}")
@@ -22,7 +22,7 @@ async fn send(asker: &Asker, query: &str, secret: &str, event: &Value) -> Answer
 }
 
 /// An application that is on an Argo CD.
-async fn deployed(town: &Town, tenant: &str) -> String {
+pub async fn deployed(town: &Town, tenant: &str) -> String {
     let ci = town.asker(tenant, "ci").await;
     let mut wanted = web();
     wanted["tenant"] = json!(tenant);

@@ -1,0 +1,42 @@
+//! A whole tenant goes.
+
+use serde_json::json;
+use switchboard_ledger::rows::ClusterUser;
+
+use super::flows::{CREDENTIAL, GITOPS, colour, commit, credential, deployment, secret};
+use super::roles::{Roles, Whom};
+use super::stage::Stage;
+
+/// With its namespace goes all that a tenant has, while who removes it is killed.
+pub async fn namespace_gone(stage: &Stage, roles: &mut Roles) {
+    for whom in [Whom::Backend, Whom::Agent] {
+        stage.namespace("brief").await;
+        commit(stage, "private-brief", "beige", "web").await;
+        let url = format!("{}/private-brief", stage.git.https);
+        stage.git.set_password("bob", "brief");
+        secret(stage, "brief", "login", "repository-credential", json!({ "username": "bob", "password": "brief" }))
+            .await;
+        credential(stage, "brief", "login", &url).await;
+        stage
+            .until((GITOPS, CREDENTIAL, "brief", "login"), "told", |object| {
+                object.is_some_and(|object| object["status"]["conditions"][2]["status"] == "True")
+            })
+            .await;
+        stage.create(deployment("brief", "web", &url, "automated", json!({}))).await;
+        stage.until(("v1", "ConfigMap", "brief", "settings"), "beige", colour("beige")).await;
+        stage.delete("v1", "Namespace", "", "brief").await;
+        roles.bounce(stage, whom);
+        stage.until(("v1", "Namespace", "", "brief"), "gone", |object| object.is_none()).await;
+        stage.no_row::<ClusterUser>(|user| user.display_name.as_deref() == Some("brief")).await;
+    }
+}
+
+/// After all tenants nothing is left of them: no row, no object of any kind anywhere.
+pub async fn nothing_left(stage: &Stage) {
+    let tenants = stage.tenants.lock().unwrap().clone();
+    for namespace in tenants {
+        // Some are gone already.
+        let _ = stage.api("v1", "Namespace", "").delete(&namespace, &Default::default()).await;
+    }
+    stage.as_in_the_beginning().await;
+}
