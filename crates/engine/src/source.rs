@@ -21,14 +21,17 @@ const MAX_KEPT: usize = 512;
 /// Which Secret a login comes from: namespace, name.
 pub type Credential = (String, String);
 
+/// Something about a repository, and who asked: what one login opens is no answer for another.
+type Asked = (String, Login);
+
 /// Repositories, and what was read of them.
 pub struct Sources {
     git: Git,
     poll: Duration,
     known_hosts: std::path::PathBuf,
     logins: Mutex<BTreeMap<Credential, Login>>,
-    looked: Mutex<HashMap<String, Look>>,
-    made: Mutex<HashMap<String, Arc<Value>>>,
+    looked: Mutex<HashMap<Asked, Look>>,
+    made: Mutex<HashMap<Asked, Arc<Value>>>,
 }
 
 /// What a server said, and when.
@@ -81,9 +84,9 @@ impl Sources {
         let unknown = |why: String| format!("rpc error: code = Unknown desc = {why}");
         let (url, wanted) = (text(request, "/source/repoURL"), text(request, "/revision"));
         let login = self.login(request);
-        let (revision, time) = self.resolve(url, wanted, &login, request["fresh"] == true).map_err(unknown)?;
-        let key =
-            json!([revision.to_string(), request["source"], request["application"], request["namespace"]]).to_string();
+        let (revision, time) = self.resolve(url, wanted, &login, request).map_err(unknown)?;
+        let what = json!([revision.to_string(), request["source"], request["application"], request["namespace"]]);
+        let key = (what.to_string(), login.clone());
         let known = lock(&self.made).get(&key).cloned();
         let made = match known {
             Some(made) => made,
@@ -109,12 +112,13 @@ impl Sources {
     }
 
     /// The commit that a name stands for, and when the server said so.
-    fn resolve(&self, url: &str, wanted: &str, login: &Login, fresh: bool) -> Result<(Revision, String), String> {
+    fn resolve(&self, url: &str, wanted: &str, login: &Login, request: &Value) -> Result<(Revision, String), String> {
         let pinned = Commit::parse(wanted).map(Revision::Commit);
         let key = if pinned.is_some() { format!("{url} {wanted}") } else { url.to_string() };
+        let key = (key, login.clone());
         let known = lock(&self.looked).get(&key).cloned();
         let lasts = |look: &Look| look.at.elapsed() < if look.refs.is_ok() { self.poll } else { PAUSE };
-        let look = match known.filter(|look| !fresh && lasts(look)) {
+        let look = match known.filter(|look| request["fresh"] != true && lasts(look)) {
             Some(look) => look,
             None => {
                 let refs = match &pinned {
