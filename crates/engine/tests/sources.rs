@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use switchboard_engine::source::{POLL, Sources};
 use switchboard_git::Settings;
@@ -75,4 +76,23 @@ fn a_repository_is_read_by_nobody_with_anothers_login() {
     // Nor is one whose Secret holds another login by now.
     sources.learn(who("a"), "bob", "hunter3", "", "");
     assert!(sources.ask(&question(&url, &commit, named("a"))).is_err());
+}
+
+/// What a server said before somebody asked for the first time may be out of date for them.
+#[test]
+fn a_look_is_no_older_than_who_asks() {
+    let (folder, first) = repository();
+    let (url, cache) = (format!("file://{}", folder.path().display()), TempDir::new().unwrap());
+    let sources = Sources::new(Settings::in_folder(cache.path()).with_files(), POLL);
+    let ask = |since: Timestamp| {
+        let mut question = question(&url, "main", Value::Null);
+        question["since"] = json!(Timestamp::from_second(since.as_second()).unwrap().to_string());
+        sources.ask(&question).unwrap()["revision"].as_str().unwrap().to_string()
+    };
+    let long_ago = Timestamp::now() - SignedDuration::from_secs(60);
+    assert_eq!(ask(long_ago), first);
+    let second = add(folder.path(), "other");
+    assert_eq!(ask(long_ago), first, "what was said is kept for a while");
+    // Times of objects are whole seconds: one of this second may be younger than the look.
+    assert_eq!(ask(Timestamp::now()), second);
 }
