@@ -23,7 +23,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("chart", &["object", "template"]),
     ("plugs", &["object", "kernel", "template"]),
     ("ledger", &[]),
-    ("gitops", &["object", "kernel", "ledger"]),
+    ("gitops", &["object", "kernel", "git", "ledger"]),
     ("git", &[]),
     ("engine", &["object", "chart", "git", "kernel"]),
     ("rest", &["object", "gitops", "ledger"]),

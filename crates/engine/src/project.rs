@@ -1,6 +1,7 @@
 //! What a project allows: repositories, destinations, kinds. In Argo CD's words.
 
 use serde_json::Value;
+use switchboard_git::normalise;
 
 use crate::destination::Cluster;
 use crate::field::{list, text};
@@ -114,17 +115,9 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// As Argo CD compares addresses: scheme and host in lower case, no `.git`.
+/// The form in which addresses are compared here: a slash at the end makes no other repository.
 pub(crate) fn normalised(url: &str) -> String {
-    let url = url.trim();
-    let url = url.strip_suffix(".git").unwrap_or(url).trim_end_matches('/');
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            format!("{}://{}{path}", scheme.to_lowercase(), host.to_lowercase())
-        }
-        None => url.to_string(),
-    }
+    normalise(url).trim_end_matches('/').to_string()
 }
 
 #[cfg(test)]
@@ -139,6 +132,31 @@ mod tests {
 
     fn cluster(name: &str, server: &str) -> Cluster {
         Cluster { name: name.into(), server: server.into(), secret: None }
+    }
+
+    /// What the service writes into a project is the repository in the form in which they are compared.
+    #[test]
+    fn a_repository_over_ssh_is_permitted_under_each_of_its_names() {
+        let names = [
+            "ssh://git@127.0.0.1:2222/Org/x.git",
+            "ssh://host/x",
+            "ssh://Host:2222/x.git",
+            "git@host:org/X.git",
+            "git@host:22/x",
+            "https://Host/x.git",
+        ];
+        for url in names {
+            for row in [url.to_string(), normalise(url)] {
+                let one = project(json!({"sourceRepos": [row]}));
+                for other in names {
+                    assert_eq!(one.permits_source(other), url == other, "{row} permits {other}");
+                }
+                assert!(one.permits_source(&normalise(url)));
+            }
+        }
+        let both = project(json!({"sourceRepos": ["git@host:org/*"]}));
+        assert!(both.permits_source("ssh://git@HOST/org/a.git") && both.permits_source("git@host:org/b"));
+        assert!(!both.permits_source("git@host:other/b") && !both.permits_source("https://host/org/a"));
     }
 
     #[test]

@@ -4,22 +4,27 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use switchboard_git::{Commit, Git, GitError, HostKeys, Login, Refs, Revision, Settings};
 
-use crate::field::{stamp, text};
+use crate::field::{stamp, text, time};
 use crate::manifests::{self, For};
 
 /// How often a repository is looked at when nobody asks for it.
 pub const POLL: Duration = Duration::from_secs(180);
 /// How long a repository that could not be read is left alone.
 const PAUSE: Duration = Duration::from_secs(10);
+/// How much younger than its time an object may be: Kubernetes writes whole seconds.
+const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 /// How many answers are kept.
 const MAX_KEPT: usize = 512;
 
 /// Which Secret a login comes from: namespace, name.
 pub type Credential = (String, String);
+
+/// Something about a repository, and who asked: what one login opens is no answer for another.
+type Asked = (String, Login);
 
 /// Repositories, and what was read of them.
 pub struct Sources {
@@ -27,13 +32,14 @@ pub struct Sources {
     poll: Duration,
     known_hosts: std::path::PathBuf,
     logins: Mutex<BTreeMap<Credential, Login>>,
-    looked: Mutex<HashMap<String, Look>>,
-    made: Mutex<HashMap<String, Arc<Value>>>,
+    looked: Mutex<HashMap<Asked, Look>>,
+    made: Mutex<HashMap<Asked, Arc<Value>>>,
 }
 
 /// What a server said, and when.
 #[derive(Clone)]
 struct Look {
+    began: Timestamp,
     at: Instant,
     time: String,
     refs: Result<Refs, String>,
@@ -73,7 +79,8 @@ impl Sources {
         lock(&self.logins).insert(credential, login);
     }
 
-    /// Answers what stands in a repository: `{revision, resolvedAt, sourceType, objects}`.
+    /// Answers what stands in a repository: `{revision, resolvedAt, sourceType, objects}`. The server is asked anew for a question
+    /// that is `fresh`, and for one that has a `since` after the last look.
     ///
     /// # Errors
     /// In Argo CD's words.
@@ -81,9 +88,9 @@ impl Sources {
         let unknown = |why: String| format!("rpc error: code = Unknown desc = {why}");
         let (url, wanted) = (text(request, "/source/repoURL"), text(request, "/revision"));
         let login = self.login(request);
-        let (revision, time) = self.resolve(url, wanted, &login, request["fresh"] == true).map_err(unknown)?;
-        let key =
-            json!([revision.to_string(), request["source"], request["application"], request["namespace"]]).to_string();
+        let (revision, time) = self.resolve(url, wanted, &login, request).map_err(unknown)?;
+        let what = json!([revision.to_string(), request["source"], request["application"], request["namespace"]]);
+        let key = (what.to_string(), login.clone());
         let known = lock(&self.made).get(&key).cloned();
         let made = match known {
             Some(made) => made,
@@ -109,20 +116,24 @@ impl Sources {
     }
 
     /// The commit that a name stands for, and when the server said so.
-    fn resolve(&self, url: &str, wanted: &str, login: &Login, fresh: bool) -> Result<(Revision, String), String> {
+    fn resolve(&self, url: &str, wanted: &str, login: &Login, request: &Value) -> Result<(Revision, String), String> {
         let pinned = Commit::parse(wanted).map(Revision::Commit);
         let key = if pinned.is_some() { format!("{url} {wanted}") } else { url.to_string() };
+        let key = (key, login.clone());
         let known = lock(&self.looked).get(&key).cloned();
         let lasts = |look: &Look| look.at.elapsed() < if look.refs.is_ok() { self.poll } else { PAUSE };
-        let look = match known.filter(|look| !fresh && lasts(look)) {
+        let (fresh, since) = (request["fresh"] == true, time(text(request, "/since")));
+        let is_new = |look: &Look| since.is_none_or(|since| look.began.duration_since(since) >= ROUNDING);
+        let look = match known.filter(|look| !fresh && is_new(look) && lasts(look)) {
             Some(look) => look,
             None => {
+                let began = Timestamp::now();
                 let refs = match &pinned {
                     Some(_) => self.git.address(url).map(|_| Refs::default()),
                     None => self.git.ls_remote(url, login),
                 };
                 let refs = refs.map_err(|error| format!("failed to list refs: {}", whole(&error)));
-                let look = Look { at: Instant::now(), time: stamp(Timestamp::now()), refs };
+                let look = Look { began, at: Instant::now(), time: stamp(Timestamp::now()), refs };
                 let mut looked = lock(&self.looked);
                 if looked.len() >= MAX_KEPT {
                     looked.clear();

@@ -64,6 +64,32 @@ async fn a_commit_is_deployed_and_so_is_the_next() {
     assert!(application["metadata"]["annotations"].get("argocd.argoproj.io/refresh").is_none());
 }
 
+/// Whoever pushes and then asks for what was pushed gets it, though others have looked at the repository before.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_new_is_looked_for_in_the_repository_as_it_is_now() {
+    let stage = Stage::new().await;
+    let repository = Repository::new();
+    repository.write("deploy/a.yaml", &config_map("a", "one"));
+    repository.commit();
+    stage.application("shop", &repository, json!({"automated": {}}), json!({})).await;
+    stage.shows("shop", "Synced", "Healthy").await;
+    // A new Application.
+    repository.write("new/b.yaml", &config_map("b", "one"));
+    repository.commit();
+    stage.application("second", &repository, json!({"automated": {}}), json!({"source": {"path": "new"}})).await;
+    let first_word = |one: &Value| one["status"]["sync"]["status"].is_string();
+    let told = stage.until_application("second", "compared", first_word).await;
+    assert_eq!(condition(&told, "ComparisonError"), "");
+    stage.shows("second", "Synced", "Healthy").await;
+    // A new source of one that is known.
+    repository.write("newer/c.yaml", &config_map("c", "one"));
+    let third = repository.commit();
+    stage.patch("shop", json!({"spec": {"source": {"path": "newer"}}})).await;
+    let compared = |one: &Value| one["status"]["sync"]["comparedTo"]["source"]["path"] == "newer";
+    let told = stage.until_application("shop", "compared again", compared).await;
+    assert_eq!((condition(&told, "ComparisonError"), &told["status"]["sync"]["revision"]), ("", &json!(third)));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_manual_application_says_that_it_is_out_of_sync_until_it_is_told_to() {
     let stage = Stage::new().await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::address::{Address, Scheme};
 use crate::error::GitError;
-use crate::login::{Login, Means, means};
+use crate::login::{Login, Means, means, whose};
 use crate::program::{Program, Run};
 use crate::refs::{Commit, Refs, Revision};
 use crate::tree::Tree;
@@ -109,14 +109,14 @@ impl Git {
         Refs::read(&String::from_utf8_lossy(&said))
     }
 
-    /// The files of a commit, fetched unless they are in the cache.
+    /// The files of a commit, fetched unless they are in the cache. What was fetched with a login is there for that login alone.
     ///
     /// # Errors
     /// When the commit cannot be had, or is larger than the bounds.
     pub fn fetch(&self, url: &str, login: &Login, revision: &Revision) -> Result<Tree, GitError> {
         let address = self.address(url)?;
         let scratch = self.cache.scratch()?;
-        let repository = self.cache.repository(address.as_str());
+        let repository = self.cache.repository(address.as_str(), whose(&address, login))?;
         let lock = self.cache.lock(&repository)?;
         if repository.size() > self.settings.repository_bytes {
             repository.remove()?;

@@ -10,7 +10,7 @@ use crate::address::{Address, Scheme};
 use crate::error::GitError;
 
 /// As whom a repository is read. Never printed.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Login {
     /// As anybody.
     #[default]
@@ -32,7 +32,7 @@ pub enum Login {
 }
 
 /// Which ssh servers are believed to be who they say.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum HostKeys {
     /// Those of these lines, in the form of `known_hosts`; no others.
     Known(String),
@@ -71,10 +71,14 @@ pub(crate) struct Means {
     pub(crate) hidden: Vec<String>,
 }
 
+/// As whom a repository is read: whoever stands in its address, unless another is given.
+pub(crate) fn whose<'a>(address: &'a Address, login: &'a Login) -> &'a Login {
+    address.login().filter(|_| *login == Login::None).unwrap_or(login)
+}
+
 /// Prepares a login. `scratch` is a folder that only this user can look into, and that goes with the run.
 pub(crate) fn means(address: &Address, login: &Login, scratch: &Path) -> Result<Means, GitError> {
-    let own = address.login().cloned();
-    match own.as_ref().filter(|_| *login == Login::None).unwrap_or(login) {
+    match whose(address, login) {
         Login::None => {
             Ok(if address.scheme() == Scheme::Ssh { ssh(None, &HostKeys::Any, scratch)? } else { Means::default() })
         }

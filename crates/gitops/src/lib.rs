@@ -13,7 +13,7 @@
 //! use switchboard_gitops::repository::normalise;
 //!
 //! assert_eq!(normalise("https://Git.Example/Shop/Web.git"), "https://git.example/Shop/Web");
-//! assert_eq!(normalise("git@git.example:Shop/Web.git"), "git@git.example/Shop/Web");
+//! assert_eq!(normalise("git@git.example:Shop/Web.git"), "ssh://git@git.example/Shop/Web");
 //! ```
 //!
 //! It will never open a connection, read a clock or make an id.

@@ -6,7 +6,7 @@
 mod read;
 mod write;
 
-pub use read::read;
+pub use read::{read, read_for_floats};
 pub(crate) use read::whole;
 pub use write::{to_string, to_vec};
 

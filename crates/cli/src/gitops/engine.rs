@@ -2,7 +2,7 @@
 
 mod reach;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,8 +108,7 @@ impl Embedded {
 
     /// The operator for the cluster of a Secret, and what the kernel calls that cluster.
     fn engine(&self, key: &(String, String), version: &str) -> (Arc<dyn Operator>, ClusterName) {
-        // A cluster's client stays as it is: one with other credentials is another cluster to the kernel.
-        let there = ClusterName::new(&format!("{}#{version}", Engine::name_of(key)));
+        let there = cluster(key, version);
         let (here, sources, hosted) = (self.here.clone(), self.sources.clone(), self.hosted.clone());
         (Arc::new(Reaching(Engine::there(here, key.clone(), there.clone(), sources, hosted))), there)
     }
@@ -144,22 +143,24 @@ impl Embedded {
         })
     }
 
-    /// Takes in the clusters of Secrets that are new or have changed.
+    /// Takes in the clusters of Secrets that are new or have changed, and takes out those of Secrets that are gone.
     async fn look(
         &self,
         handle: &Handle,
         in_force: &InForce,
         seen: &mut BTreeMap<(String, String), String>,
     ) -> Result<(), Failure> {
+        let mut there = BTreeSet::new();
         for secret in self.secrets().await? {
             let (key, version) = named(&secret);
+            there.insert(key.clone());
             if seen.get(&key) == Some(&version) {
                 continue;
             }
             let reached = match reach::client(&secret).await {
                 Ok(Some(client)) => {
-                    let (engine, there) = self.engine(&key, &version);
-                    if in_force.add(handle, engine, Some((there, client))).await.is_err() {
+                    let (engine, cluster) = self.engine(&key, &version);
+                    if in_force.add(handle, engine, Some((cluster, client))).await.is_err() {
                         return Ok(());
                     }
                     Ok(())
@@ -173,8 +174,21 @@ impl Embedded {
             }
             self.hosted.note(key, reached);
         }
+        for (key, version) in seen.extract_if(.., |key, _| !there.contains(key)) {
+            let operator = OperatorName::new(&Engine::name_of(&key));
+            if handle.remove(operator, Some(cluster(&key, &version))).await.is_err() {
+                return Ok(());
+            }
+        }
+        self.hosted.keep(&there);
         Ok(())
     }
+}
+
+/// What the kernel calls the cluster of a Secret, in a version of it: a cluster's client stays as it is, so one with other
+/// credentials is another cluster to the kernel.
+fn cluster(key: &(String, String), version: &str) -> ClusterName {
+    ClusterName::new(&format!("{}#{version}", Engine::name_of(key)))
 }
 
 /// Which Secret it is, and in which version.

@@ -197,13 +197,15 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Asks what stands in the repository.
+    /// Asks what stands in the repository. A look from before the Application was made is none: what it is about may have been
+    /// pushed since.
     pub(super) fn ask(&self, source: &Value, revision: &str, fresh: bool) -> Result<Result<Value, String>, Stop> {
         let project = text(&self.before, "/spec/project");
         let url = text(source, "/repoURL");
         let credential = repository::credential(self.view, &self.engine.sources, &self.namespace, project, url)?;
         let request = json!({
-            "source": source, "revision": revision, "fresh": fresh, "credential": credential, "application": self.name,
+            "source": source, "revision": revision, "fresh": fresh, "since": self.before["metadata"]["creationTimestamp"],
+            "credential": credential, "application": self.name,
             "namespace": text(&self.before, "/spec/destination/namespace"),
         });
         let loaded =
@@ -261,7 +263,9 @@ impl<'a> Work<'a> {
     fn compare(mut self, scope: &Scope) -> Result<Plan, Stop> {
         let source = self.before["spec"]["source"].clone();
         let refresh = !annotation(&self.before, REFRESH).is_empty();
-        let answer = self.ask(&source, text(&source, "/targetRevision"), refresh)?;
+        let last = &self.before["status"]["sync"]["comparedTo"]["source"];
+        let is_other = last.is_object() && *last != source;
+        let answer = self.ask(&source, text(&source, "/targetRevision"), refresh || is_other)?;
         let (targets, error) = match &answer {
             Ok(answer) => (self.targets(answer)?, None),
             Err(why) => (Targets::default(), Some(why.clone())),

@@ -1,20 +1,26 @@
-//! The folder of fetched repositories: one bare repository for each address, the longest unused gone first.
+//! The folder of fetched repositories: one bare repository for each address and login, the longest unused gone first.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ring::digest::{SHA256, digest};
-use tempfile::TempDir;
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::GitError;
+use crate::login::Login;
 
 /// How many bytes all repositories together may take; the one in use counts beside.
 pub const MAX_CACHE_BYTES: u64 = 2 << 30;
 /// How many letters of an address's digest name its repository.
 const NAME_LETTERS: usize = 32;
 const ENDING: &str = "git";
+/// The file with the key of the names of repositories that a login opened.
+const KEY: &str = "names.key";
+const KEY_BYTES: usize = 32;
 
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
@@ -39,10 +45,46 @@ impl Cache {
         made.map_err(|error| self.broken(error))
     }
 
-    pub(super) fn repository(&self, address: &str) -> Repository {
-        let digest = digest(&SHA256, address.as_bytes());
-        let name: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        Repository { path: self.folder.join(&name[..NAME_LETTERS]).with_extension(ENDING) }
+    /// The repository of an address as somebody sees it: what one login opened is not there for another.
+    pub(super) fn repository(&self, address: &str, login: &Login) -> Result<Repository, GitError> {
+        let name: Vec<u8> = match login {
+            Login::None => digest(&SHA256, address.as_bytes()).as_ref().to_vec(),
+            // Under a key, since whoever sees the name could try passwords otherwise.
+            Login::Password { username, password } => self.signed(&[address, "password", username, password])?,
+            Login::Key { private_key, .. } => self.signed(&[address, "key", private_key.trim()])?,
+        };
+        let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Repository { path: self.folder.join(&name[..NAME_LETTERS]).with_extension(ENDING) })
+    }
+
+    fn signed(&self, parts: &[&str]) -> Result<Vec<u8>, GitError> {
+        let file = self.folder.join(KEY);
+        let key = match fs::read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.make_key(&file).and_then(|()| fs::read(&file))
+            }
+            read => read,
+        };
+        let key = key.map_err(|error| self.broken(error))?;
+        let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &key));
+        for part in parts {
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part.as_bytes());
+        }
+        Ok(context.sign().as_ref().to_vec())
+    }
+
+    /// Makes the key, unless another process was faster. Nobody ever reads half of it.
+    fn make_key(&self, file: &Path) -> io::Result<()> {
+        let mut key = [0; KEY_BYTES];
+        SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness is to be had"))?;
+        fs::create_dir_all(&self.folder)?;
+        let mut made = NamedTempFile::new_in(&self.folder)?;
+        made.write_all(&key)?;
+        match made.persist_noclobber(file) {
+            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+            _ => Ok(()),
+        }
     }
 
     /// Held as long as a repository is written to, by any process.

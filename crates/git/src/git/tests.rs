@@ -152,7 +152,7 @@ fn a_repository_larger_than_allowed_is_not_kept() {
     let revision = git.ls_remote(&made.url(), &Login::None).unwrap().resolve("").unwrap();
     let told = git.fetch(&made.url(), &Login::None, &revision).unwrap_err();
     assert!(matches!(told, GitError::TooLarge { .. }), "{told}");
-    assert!(!git.cache.repository(&made.url()).exists());
+    assert!(!git.cache.repository(&made.url(), &Login::None).unwrap().exists());
 }
 
 #[test]
@@ -204,6 +204,29 @@ fn a_repository_over_http_opens_to_its_password_and_to_no_other() {
     assert_eq!(git.ls_remote(&within, &Login::None).unwrap(), refs);
     let told = git.ls_remote(&within.replace("hunter2", "hunter3").replace(".git", "gone"), &Login::None).unwrap_err();
     assert!(!told.to_string().contains("hunter3"), "{told}");
+}
+
+/// What is in the cache was fetched as somebody: nobody else is given it, a commit that is named by its digest included.
+#[test]
+fn what_was_fetched_with_a_login_is_there_for_that_login_alone() {
+    let made = Made::new();
+    let commit = Revision::Commit(Commit::parse(&made.write("a", "secret").commit("a")).unwrap());
+    let server = Server::start(made.folder.path(), Some("bob:hunter2"));
+    let url = server.url("/.git");
+    let cache = TempDir::new().unwrap();
+    let git = Git::new(Settings::in_folder(cache.path()));
+    let within = url.replace("http://", "http://bob:hunter2@");
+    for (url, login) in [(&url, password("hunter2")), (&within, Login::None)] {
+        assert_eq!(git.fetch(url, &login, &commit).unwrap().file("a").unwrap().unwrap(), b"secret");
+    }
+    for login in [Login::None, password("hunter3")] {
+        let told = git.fetch(&url, &login, &commit).map(|_| ()).unwrap_err();
+        assert!(matches!(told, GitError::Denied(_)), "{told}");
+    }
+    // Once fetched, it is there for its login without the server.
+    drop(server);
+    assert!(git.fetch(&url, &password("hunter2"), &commit).is_ok());
+    assert!(Git::new(Settings::in_folder(cache.path())).fetch(&url, &password("hunter2"), &commit).is_ok());
 }
 
 #[test]

@@ -4,16 +4,22 @@ use super::*;
 
 #[test]
 fn urls_of_one_repository_become_one() {
-    // As the original's answers, but for capitals behind the host.
+    // As the original's answers, but for capitals behind the host and for `ssh://`, which is kept.
     for (url, normal) in [
         ("https://github.com/org/repo.git", "https://github.com/org/repo"),
         ("https://GitHub.com/Org/Repo", "https://github.com/Org/Repo"),
         (" https://github.com/org/repo ", "https://github.com/org/repo"),
-        ("git@github.com:org/repo.git", "git@github.com/org/repo"),
-        ("git@GitHub.com:Org/repo", "git@github.com/Org/repo"),
-        ("ssh://git@github.com/org/repo.git", "git@github.com/org/repo"),
-        ("ssh://git@host:2222/org/repo", "git@host:2222/org/repo"),
-        ("SSH://git@host/org/repo", "git@host/org/repo"),
+        ("git@github.com:org/repo.git", "ssh://git@github.com/org/repo"),
+        ("git@GitHub.com:Org/repo", "ssh://git@github.com/Org/repo"),
+        ("ssh://git@github.com/org/repo.git", "ssh://git@github.com/org/repo"),
+        // As rows held it before.
+        ("git@github.com/org/repo", "ssh://git@github.com/org/repo"),
+        ("ssh://git@host:2222/org/repo", "ssh://git@host:2222/org/repo"),
+        ("git@host:2222/org/repo", "ssh://git@host/2222/org/repo"),
+        ("ssh://Host/Org/repo.git", "ssh://host/Org/repo"),
+        ("Host:Org/repo", "host:Org/repo"),
+        ("https://h/x.git.git", "https://h/x.git.git"),
+        ("SSH://git@host/org/repo", "ssh://git@host/org/repo"),
         ("https://user@host:8443/a/b.git", "https://user@host:8443/a/b"),
         ("", ""),
     ] {
@@ -40,7 +46,7 @@ fn a_credential_fits_its_repository() {
 
 proptest::proptest! {
     #[test]
-    fn what_is_normal_stays_so(url in "(https://([a-z]{1,4}@)?[A-Za-z.]{1,8}(:[0-9]{2})?|ssh://[a-z]{1,4}@[A-Za-z.]{1,8})/[A-Za-z/]{1,8}") {
+    fn what_is_normal_stays_so(url in "(https://([a-z]{1,4}@)?[A-Za-z.]{1,8}(:[0-9]{2})?|ssh://([a-z]{1,4}@)?[A-Za-z0-9.]{1,8}(:[0-9]{2,4})?|([a-z]{1,4}@)?[A-Za-z.]{1,8}:[0-9]{0,4})/[A-Za-z/]{1,8}(\\.git){0,2}") {
         let once = normalise(&url);
         proptest::prop_assert_eq!(normalise(&once), once);
     }

@@ -1,0 +1,98 @@
+//! What is kept of repositories, and for whom.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::Command;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use switchboard_engine::source::{POLL, Sources};
+use switchboard_git::Settings;
+use tempfile::TempDir;
+
+#[path = "../../git/src/git/tests/server.rs"]
+#[allow(dead_code, reason = "not all that it can do is asked for here")]
+mod server;
+
+use server::Server;
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]);
+    let output = command.args(arguments).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_string()
+}
+
+/// A repository with one ConfigMap in `deploy`, and its commit.
+fn repository() -> (TempDir, String) {
+    let folder = TempDir::new().unwrap();
+    git(folder.path(), &["init", "--quiet", "--initial-branch=main", "."]);
+    let commit = add(folder.path(), "deploy");
+    (folder, commit)
+}
+
+fn add(folder: &Path, path: &str) -> String {
+    std::fs::create_dir_all(folder.join(path)).unwrap();
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    std::fs::write(folder.join(path).join("a.yaml"), text).unwrap();
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "--message", "next"]);
+    git(folder, &["rev-parse", "HEAD"])
+}
+
+fn question(url: &str, revision: &str, credential: Value) -> Value {
+    json!({
+        "source": {"repoURL": url, "path": "deploy"}, "revision": revision, "credential": credential,
+        "application": "shop", "namespace": "prod",
+    })
+}
+
+/// One tenant's private repository is nobody else's, whatever was read of it before.
+#[test]
+fn a_repository_is_read_by_nobody_with_anothers_login() {
+    let (folder, commit) = repository();
+    let server = Server::start(folder.path(), Some("bob:hunter2"));
+    let (url, cache) = (server.url("/.git"), TempDir::new().unwrap());
+    let sources = Sources::new(Settings::in_folder(cache.path()), POLL);
+    let who = |name: &str| ("argocd".to_string(), name.to_string());
+    sources.learn(who("a"), "bob", "hunter2", "", "");
+    sources.learn(who("wrong"), "bob", "hunter3", "", "");
+    let named = |name: &str| json!({"namespace": "argocd", "name": name});
+    // One that is refused keeps nobody else out.
+    assert!(sources.ask(&question(&url, "main", Value::Null)).is_err());
+    for revision in ["main", &commit] {
+        assert_eq!(sources.ask(&question(&url, revision, named("a"))).unwrap()["revision"], commit.as_str());
+    }
+    let within = url.replace("http://", "http://bob:hunter2@");
+    assert!(sources.ask(&question(&within, "main", Value::Null)).is_ok());
+    for revision in ["main", &commit, &commit[..8]] {
+        for credential in [Value::Null, named("wrong"), named("nobody")] {
+            let told = sources.ask(&question(&url, revision, credential.clone()));
+            assert!(told.is_err(), "{revision} as {credential}: {told:?}");
+        }
+    }
+    // Nor is one whose Secret holds another login by now.
+    sources.learn(who("a"), "bob", "hunter3", "", "");
+    assert!(sources.ask(&question(&url, &commit, named("a"))).is_err());
+}
+
+/// What a server said before somebody asked for the first time may be out of date for them.
+#[test]
+fn a_look_is_no_older_than_who_asks() {
+    let (folder, first) = repository();
+    let (url, cache) = (format!("file://{}", folder.path().display()), TempDir::new().unwrap());
+    let sources = Sources::new(Settings::in_folder(cache.path()).with_files(), POLL);
+    let ask = |since: Timestamp| {
+        let mut question = question(&url, "main", Value::Null);
+        question["since"] = json!(Timestamp::from_second(since.as_second()).unwrap().to_string());
+        sources.ask(&question).unwrap()["revision"].as_str().unwrap().to_string()
+    };
+    let long_ago = Timestamp::now() - SignedDuration::from_secs(60);
+    assert_eq!(ask(long_ago), first);
+    let second = add(folder.path(), "other");
+    assert_eq!(ask(long_ago), first, "what was said is kept for a while");
+    // Times of objects are whole seconds: one of this second may be younger than the look.
+    assert_eq!(ask(Timestamp::now()), second);
+}
