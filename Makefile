@@ -58,12 +58,13 @@ record: real ## Record the answers of the real kube-apiserver and of Go's text/t
 record-charts: real ## Record the answers of the real Helm into crates/chart/tests
 	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli -- template:: validated:: small::
 
-# Program and benches are built in one go: apart, they would have features, and so builds, of their own.
+# Program and benches are built in one go: apart, they would have features, and so builds, of their own. A goal that is missed ends it with
+# an error, behind all tables.
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --features switchboard-suite/real --bin switchboard $(BENCHES)
-	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" \
-	  $(CARGO) bench --workspace --features switchboard-suite/real $(BENCHES)
-	SWITCHBOARD_REAL_BIN="$$(real/build)" $(CARGO) bench -p switchboard-template --features real --bench engine
+	@bin="$$(real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin"; code=0; \
+	  $(CARGO) bench --workspace --features switchboard-suite/real --no-fail-fast $(BENCHES) || code=$$?; \
+	  $(CARGO) bench -p switchboard-template --features real --bench engine || code=$$?; exit $$code
 
 study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each, and write docs/COST.md
 	$(CARGO) build --release --workspace --bin switchboard

@@ -22,7 +22,7 @@
 //! ])?;
 //! let shop = Compiled::new(chart);
 //! let rendered = shop.render(&Request::new(Release::new("shop", "default")))?;
-//! assert_eq!(rendered.sorted.manifests[0].object["data"]["say"], "hello");
+//! assert_eq!(rendered.sorted.manifests[0].object()?["data"]["say"], "hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

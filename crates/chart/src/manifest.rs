@@ -1,8 +1,11 @@
 //! What templates rendered, divided into manifests: hooks apart, the rest in the order it is installed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use switchboard_object::{Value, yaml};
+use memchr::memmem;
+use switchboard_object::Value;
+use switchboard_object::yaml::{self, YamlError};
 
 use crate::typed::{DecodeError, Fields, mismatch};
 
@@ -48,6 +51,8 @@ const INSTALL_ORDER: &[&str] = &[
     "ValidatingWebhookConfiguration",
 ];
 
+/// What of a document is looked at to sort it.
+const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
 const HOOK: &str = "helm.sh/hook";
 const HOOK_WEIGHT: &str = "helm.sh/hook-weight";
 
@@ -56,9 +61,7 @@ const HOOK_WEIGHT: &str = "helm.sh/hook-weight";
 pub struct Manifest {
     /// The template it came from: `shop/templates/service.yaml`.
     pub source: String,
-    /// Its text.
-    pub text: String,
-    /// The byte of the template's output at which the text begins.
+    /// The byte of the template's output at which its text begins.
     pub offset: usize,
     /// `apiVersion`.
     pub api_version: String,
@@ -66,8 +69,27 @@ pub struct Manifest {
     pub kind: String,
     /// `metadata.name`.
     pub name: String,
-    /// The whole of it as a value.
-    pub object: Value,
+    /// All that the template wrote: of large charts there is much, and it is not copied.
+    written: Arc<String>,
+    /// How many bytes of it are this document.
+    length: usize,
+}
+
+impl Manifest {
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.written[self.offset..self.offset + self.length]
+    }
+
+    /// The whole of it as a value. It was found to be YAML when it was sorted, but nothing of it is kept besides its head: most
+    /// of what is rendered is printed.
+    ///
+    /// # Errors
+    /// When the text is not what was sorted.
+    pub fn object(&self) -> Result<Value, ManifestError> {
+        let read = yaml::read(self.text()).map(|document| document.value);
+        read.map_err(|error| not_yaml(&self.source, self.offset, &error))
+    }
 }
 
 /// A manifest that runs at a point of a release's life instead of being part of it.
@@ -117,50 +139,54 @@ pub struct ManifestError {
 ///
 /// # Errors
 /// When a document cannot be read.
-pub fn sort(rendered: &BTreeMap<String, String>) -> Result<Sorted, ManifestError> {
+pub fn sort(rendered: &BTreeMap<String, Arc<String>>) -> Result<Sorted, ManifestError> {
     let mut sorted = Sorted::default();
-    for (source, text) in rendered {
+    for (source, written) in rendered {
         let base = source.rsplit('/').next().unwrap_or(source);
-        if base.starts_with('_') || text.trim().is_empty() {
+        if base.starts_with('_') || written.trim_start().is_empty() {
             continue;
         }
-        for (offset, text) in split(text) {
-            place(source, offset, text, &mut sorted)?;
+        for (offset, text) in split(written) {
+            place(source, written, offset, text.len(), &mut sorted)?;
         }
     }
-    sorted.manifests.sort_by(|a, b| order(&a.kind).cmp(&order(&b.kind)));
-    sorted.hooks.sort_by(|a, b| order(&a.manifest.kind).cmp(&order(&b.manifest.kind)));
+    sorted.manifests.sort_by_cached_key(|manifest| order(&manifest.kind));
+    sorted.hooks.sort_by_cached_key(|hook| order(&hook.manifest.kind));
     Ok(sorted)
 }
 
-fn order(kind: &str) -> (usize, &str) {
+fn order(kind: &str) -> (usize, String) {
     match INSTALL_ORDER.iter().position(|known| *known == kind) {
-        Some(at) => (at, ""),
-        None => (INSTALL_ORDER.len(), kind),
+        Some(at) => (at, String::new()),
+        None => (INSTALL_ORDER.len(), kind.to_string()),
     }
 }
 
-fn place(source: &str, offset: usize, text: &str, sorted: &mut Sorted) -> Result<(), ManifestError> {
-    let object = yaml::read(text).map_err(|error| ManifestError {
-        source_file: source.to_string(),
-        problem: DecodeError(format!("error converting YAML to JSON: {error}")),
-        offset,
-        place: Some((error.line, error.column)),
-    })?;
-    let head = head(&object.value).map_err(|problem| ManifestError {
-        source_file: source.to_string(),
-        problem,
-        offset,
-        place: None,
-    })?;
+/// What Helm says of a document that is not YAML.
+fn not_yaml(source: &str, offset: usize, error: &YamlError) -> ManifestError {
+    let problem = DecodeError(format!("error converting YAML to JSON: {error}"));
+    ManifestError { source_file: source.to_string(), problem, offset, place: Some((error.line, error.column)) }
+}
+
+fn place(
+    source: &str,
+    written: &Arc<String>,
+    offset: usize,
+    length: usize,
+    sorted: &mut Sorted,
+) -> Result<(), ManifestError> {
+    let object =
+        yaml::outline(&written[offset..offset + length], &HEAD).map_err(|error| not_yaml(source, offset, &error))?;
+    let wrong = |problem| ManifestError { source_file: source.to_string(), problem, offset, place: None };
+    let head = head(&object).map_err(wrong)?;
     let manifest = Manifest {
         source: source.to_string(),
-        text: text.to_string(),
         offset,
         api_version: head.api_version,
         kind: head.kind,
         name: head.name,
-        object: object.value,
+        written: written.clone(),
+        length,
     };
     let annotation = |name: &str| head.annotations.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let Some(hook) = annotation(HOOK) else {
@@ -219,6 +245,9 @@ fn head(object: &Value) -> Result<Head, DecodeError> {
     Ok(Head { api_version, kind, name, annotations })
 }
 
+/// What a line begins with that divides documents.
+const DASHES: &str = "---";
+
 /// The documents of a text, with the byte each begins at. A line that begins with `---` divides, whatever follows on it.
 pub fn split(text: &str) -> Vec<(usize, &str)> {
     let start = text.len() - text.trim_start().len();
@@ -229,14 +258,12 @@ pub fn split(text: &str) -> Vec<(usize, &str)> {
             documents.push((to - document.len(), document));
         }
     };
-    let (mut from, mut line) = (start, start);
-    while line < text.len() {
-        let rest = &text[line..];
-        if let Some(behind) = rest.strip_prefix("---") {
-            add(from, line);
-            from = text.len() - behind.trim_start_matches([' ', '\t']).len();
-        }
-        line += rest.find('\n').map_or(rest.len(), |at| at + 1);
+    let divider = memmem::Finder::new("\n---");
+    let mut from = start;
+    let mut first = text[start..].starts_with(DASHES).then_some(start);
+    while let Some(line) = first.take().or_else(|| Some(from + divider.find(&text.as_bytes()[from..])? + 1)) {
+        add(from, line);
+        from = text.len() - text[line + DASHES.len()..].trim_start_matches([' ', '\t']).len();
     }
     add(from, text.len());
     documents

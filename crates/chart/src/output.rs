@@ -30,7 +30,18 @@ static SOURCE: LazyLock<Regex> = LazyLock::new(|| Regex::new("# Source: [^/]+/(.
 
 /// One part of the output, with its header.
 pub fn part(source: &str, text: &str) -> String {
-    format!("---\n# Source: {source}\n{text}\n")
+    let mut part = String::with_capacity(PART_BYTES + source.len() + text.len());
+    add_part(&mut part, source, text);
+    part
+}
+
+/// At least as many bytes as stand around a part's source and text.
+const PART_BYTES: usize = 32;
+
+fn add_part(all: &mut String, source: &str, text: &str) {
+    for piece in ["---\n# Source: ", source, "\n", text, "\n"] {
+        all.push_str(piece);
+    }
 }
 
 /// The hooks that are wanted, in order.
@@ -42,7 +53,7 @@ pub fn hooks<'a>(rendered: &'a Rendered, wanted: &'a Wanted) -> impl Iterator<It
 /// The manifests that are wanted, CRDs first: their sources and texts.
 pub fn manifests<'a>(rendered: &'a Rendered, wanted: &Wanted) -> impl Iterator<Item = (&'a str, &'a str)> {
     let crds = rendered.crds.iter().filter(|_| wanted.crds).map(|(name, text)| (name.as_str(), text.as_str()));
-    crds.chain(rendered.sorted.manifests.iter().map(|manifest| (manifest.source.as_str(), manifest.text.as_str())))
+    crds.chain(rendered.sorted.manifests.iter().map(|manifest| (manifest.source.as_str(), manifest.text())))
 }
 
 /// All of it as one text.
@@ -50,13 +61,18 @@ pub fn manifests<'a>(rendered: &'a Rendered, wanted: &Wanted) -> impl Iterator<I
 /// # Errors
 /// When a template of `show_only` is not there.
 pub fn text(rendered: &Rendered, wanted: &Wanted) -> Result<String, NotFound> {
-    let mut all = String::new();
+    // In one piece from the beginning: it may be megabytes.
+    let bytes = |(source, text): (&str, &str)| PART_BYTES + source.len() + text.len();
+    let of_hooks = hooks(rendered, wanted).map(|hook| (hook.manifest.source.as_str(), hook.manifest.text()));
+    let mut all = String::with_capacity(manifests(rendered, wanted).chain(of_hooks).map(bytes).sum());
     for (source, text) in manifests(rendered, wanted) {
-        all.push_str(&part(source, text));
+        add_part(&mut all, source, text);
     }
-    let mut all = format!("{}\n", all.trim());
+    // Helm takes white space away from both ends; every part begins with something else.
+    all.truncate(all.trim_end().len());
+    all.push('\n');
     for hook in hooks(rendered, wanted) {
-        all.push_str(&part(&hook.manifest.source, &hook.manifest.text));
+        add_part(&mut all, &hook.manifest.source, hook.manifest.text());
     }
     if wanted.show_only.is_empty() { Ok(all) } else { only(&all, &wanted.show_only) }
 }

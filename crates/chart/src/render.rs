@@ -82,7 +82,7 @@ impl Request {
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
     /// What each template wrote, by its name.
-    pub files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, Arc<String>>,
     /// Manifests and hooks, sorted.
     pub sorted: Sorted,
     /// The chart's own NOTES.txt.
@@ -132,7 +132,7 @@ pub enum RenderError {
         /// Where it comes from, and what may help.
         place: Option<Box<Place>>,
         /// All that was rendered.
-        files: BTreeMap<String, String>,
+        files: BTreeMap<String, Arc<String>>,
     },
 }
 
@@ -203,7 +203,7 @@ impl Compiled {
             if name == own_notes {
                 rendered.notes = text;
             } else if !name.ends_with(NOTES) {
-                rendered.files.insert(name, text);
+                rendered.files.insert(name, Arc::new(text));
             }
         }
         match manifest::sort(&rendered.files) {
@@ -214,7 +214,7 @@ impl Compiled {
                 rendered.sorted = sorted;
             }
             Err(error) => {
-                let written = rendered.files.get(&error.source_file).map_or("", String::as_str);
+                let written = rendered.files.get(&error.source_file).map_or("", |text| text.as_str());
                 let place = place::of_manifest(&error, &assembled, request, &values, written);
                 return Err(RenderError::Manifest { error, place, files: rendered.files });
             }

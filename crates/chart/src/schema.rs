@@ -15,9 +15,12 @@ mod problem;
 mod validate;
 
 use switchboard_object::Value;
-use switchboard_template::sprig::Regexp;
+use switchboard_template::sprig::{MAX_COMPILED_BYTES, Regexp};
 
 use number::Decimal;
+
+/// How many bytes all patterns of a chart and its subcharts may take when they are compiled: as many as one may.
+pub const MAX_PATTERN_BYTES: usize = MAX_COMPILED_BYTES;
 
 /// A schema, ready to judge.
 #[derive(Debug)]
@@ -70,7 +73,15 @@ impl Schema {
     /// # Errors
     /// When it is no schema, or refers to another place.
     pub fn read(bytes: &[u8]) -> Result<Self, SchemaError> {
-        compile::compile(bytes)
+        Self::read_within(bytes, &mut { MAX_PATTERN_BYTES })
+    }
+
+    /// Reads one of several schemas that are kept together; `left` is what the patterns of all of them may still take.
+    ///
+    /// # Errors
+    /// As [`Schema::read`], and when too little is left.
+    pub fn read_within(bytes: &[u8], left: &mut usize) -> Result<Self, SchemaError> {
+        compile::compile(bytes, left)
     }
 
     /// Judges values.
@@ -142,3 +153,6 @@ enum Additional {
     Allowed(bool),
     Fits(usize),
 }
+
+#[cfg(test)]
+mod tests;

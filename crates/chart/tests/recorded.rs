@@ -62,7 +62,7 @@ fn the_integrations_chart_renders_and_processes_as_recorded() {
         if text(&rendered, &Wanted::default()).unwrap() != read(&part("rendered.yaml")) {
             failed.push(format!("{name}: rendered"));
         }
-        let template = Template::of(coerced(rendered.sorted.manifests[0].object.clone())).unwrap();
+        let template = Template::of(coerced(rendered.sorted.manifests[0].object().unwrap())).unwrap();
         let given = Given { parameters: parameters.clone(), ignore_unknown: true, ..Given::default() };
         let objects = template.process(&given, &mut Chance::seeded(1)).unwrap();
         if Value::Array(objects) != json(&part("processed.json")) {

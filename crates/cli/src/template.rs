@@ -4,6 +4,7 @@ mod build;
 mod cluster;
 mod files;
 mod flags;
+mod hint;
 mod model;
 
 use std::net::ToSocketAddrs;
@@ -22,6 +23,7 @@ use switchboard_chart::talk::Talk;
 use switchboard_template::sprig::{Ambient, Resolver, Seeded, Sprig};
 use switchboard_template::{Options, Set, Value};
 
+use self::hint::OrHint as _;
 use crate::failure::Failure;
 use crate::talk::say;
 
@@ -122,9 +124,6 @@ impl Template {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(told) => {
                 say(format!("Error: {told}"));
-                if !told.contains("hint: ") {
-                    say("hint: is it the right chart, and are its values right? `--debug` prints what was rendered");
-                }
                 Ok(ExitCode::FAILURE)
             }
         }
@@ -140,20 +139,21 @@ impl Template {
         if !self.kube_version.is_empty() {
             let (version, failed) =
                 (&self.kube_version, |error| format!("invalid kube version '{}': {error}", self.kube_version));
-            request.capabilities.kube_version = KubeVersion::read(version).map_err(failed)?;
+            request.capabilities.kube_version = KubeVersion::read(version).map_err(failed).or_hint(hint::VERSION)?;
         }
-        let server = self.asks_server()?;
-        let (name, path) = self.name_and_chart()?;
+        let server = self.asks_server().or_hint(hint::DRY_RUN)?;
+        let (name, path) = self.name_and_chart().or_hint(hint::ARGUMENTS)?;
         request.release.name = name;
         request.release.is_upgrade = self.is_upgrade;
         request.capabilities.api_versions.extend(self.api_versions.iter().flat_map(|list| list.0.clone()));
         request.skip_schema = self.values.skip_schema_validation;
-        request.ambient = ambient(self.enable_dns)?;
-        let path = self.fetching.located(&path, self.debug)?;
-        request.values = self.values.given().values(&files::read).map_err(|error| error.to_string())?;
-        let chart = self.loaded(&path)?;
+        request.ambient = ambient(self.enable_dns).or_hint(hint::CLOCK)?;
+        let path = self.fetching.located(&path, self.debug).or_hint(hint::CHART)?;
+        let given = self.values.given().values(&files::read).map_err(|error| error.to_string());
+        request.values = given.or_hint(hint::VALUES)?;
+        let chart = self.loaded(&path).or_hint(hint::CHART)?;
         let asked = match server {
-            true => Some(cluster::Asked::connect(&self.access).await?),
+            true => Some(cluster::Asked::connect(&self.access).await.or_hint(hint::CLUSTER)?),
             false => None,
         };
         if let Some(cluster) = &asked {
@@ -165,14 +165,14 @@ impl Template {
             let mut talk = Talk::default();
             (Compiled::new(chart).render_aloud(&request, &mut talk), talk)
         });
-        let (rendered, talk) = rendering.await.map_err(|error| error.to_string())?;
+        let (rendered, talk) = rendering.await.map_err(|error| error.to_string()).or_hint(hint::RENDERED)?;
         talk.into_lines().iter().for_each(|line| warn(line));
-        let rendered = rendered.map_err(|error| self.told(error))?;
-        self.check_labels()?;
+        let rendered = rendered.map_err(|error| hint::added(self.told(&error), hint::of(&error)))?;
+        self.check_labels().or_hint(hint::LABELS)?;
         if let Some(cluster) = &asked {
-            self.validated(cluster, &rendered, &release).await?;
+            self.validated(cluster, &rendered, &release).await.or_hint(hint::VALIDATED)?;
         }
-        self.write(&rendered, &release.name)
+        self.write(&rendered, &release.name).or_hint(hint::WRITTEN)
     }
 
     /// Whether a cluster is asked.
@@ -260,8 +260,8 @@ impl Template {
     }
 
     /// Helm's words; where in the chart it happened, and what may help, are ours.
-    fn told(&self, error: RenderError) -> String {
-        if let (RenderError::Manifest { files, .. }, true) = (&error, self.debug) {
+    fn told(&self, error: &RenderError) -> String {
+        if let (RenderError::Manifest { files, .. }, true) = (error, self.debug) {
             let parts = files.iter().filter(|(_, text)| !text.trim().is_empty());
             let all: String = parts.map(|(name, text)| output::part(name, text)).collect();
             let told = error.to_string();
@@ -294,7 +294,7 @@ impl Template {
     fn write(&self, rendered: &Rendered, release: &str) -> Result<(), String> {
         let wanted = self.wanted();
         let Some(folder) = &self.output_dir else {
-            let text = output::text(rendered, &wanted).map_err(|error| error.to_string())?;
+            let text = output::text(rendered, &wanted).map_err(|error| error.to_string()).or_hint(hint::SHOWN)?;
             return files::print(&text);
         };
         let inner = if self.release_name { folder.join(release) } else { folder.clone() };

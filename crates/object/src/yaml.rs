@@ -8,6 +8,8 @@ mod analyze;
 mod bytes;
 mod emit;
 mod items;
+mod lines;
+mod quick;
 mod read;
 mod repair;
 mod resolve;
@@ -18,7 +20,7 @@ mod told;
 pub use bytes::decode;
 pub use emit::{in_natural_order, to_string};
 pub use items::{ItemLines, item_lines};
-pub use read::{read, read_all};
+pub use read::{outline, read, read_all};
 
 use crate::Value;
 

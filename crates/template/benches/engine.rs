@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -52,15 +52,20 @@ impl Drop for Go {
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
     println!("{:<12} {:>14} {:>14} {:>8}", "template", "Go ns", "ours ns", "faster");
     // `cargo bench ... -- NAME` measures one.
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    let mut missed = Vec::new();
     for (name, case) in cases().into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name)) {
         let (go, ours, quotient) = compare(&case);
         println!("{name:<12} {go:>14} {ours:>14} {quotient:>7.1}x");
-        assert!(quotient >= TARGET, "{name}: the engine is not {TARGET} times as fast as Go's");
+        if quotient < TARGET {
+            missed.push(format!("{name}: {quotient:.1} times as fast as Go's, and the goal is {TARGET}"));
+        }
     }
+    missed.iter().for_each(|missed| println!("goal missed: {missed}"));
+    if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Nanoseconds of one execution on both sides, and the median quotient of the turns.

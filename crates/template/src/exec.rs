@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::format::quote;
 use crate::options::Options;
+use crate::parse::Tree;
 use crate::set::Set;
 use crate::stack;
 use crate::value::{Str, Value};
@@ -24,6 +25,8 @@ pub(crate) use slot::Slot;
 /// Executions within executions. Helm's `include` lets a template be in itself a thousand times; errors of all levels
 /// contain those below, so it cannot be much more.
 const MAX_RENDERS: usize = 10_000;
+/// How many templates that were looked up are remembered.
+const RECENT: usize = 16;
 
 /// A running execution: what functions and methods get to call back and to account for their work.
 pub struct Execution<'a> {
@@ -43,7 +46,11 @@ pub struct Execution<'a> {
     /// Argument lists that wait to be used again.
     spare_slots: Vec<Vec<Slot>>,
     spare_values: Vec<Vec<Value>>,
+    recent: [Option<Found>; RECENT],
 }
+
+/// A template that was looked up, and the set it was looked up in.
+type Found = (Arc<Set>, Arc<Tree>);
 
 impl<'a> Execution<'a> {
     pub(crate) fn new(set: &Arc<Set>, options: Options<'a>, ledger: Ledger, out: Vec<u8>) -> Execution<'a> {
@@ -59,6 +66,22 @@ impl<'a> Execution<'a> {
             missed: None,
             spare_slots: Vec::new(),
             spare_values: Vec::new(),
+            recent: Default::default(),
+        }
+    }
+
+    /// The template of that name, if there is one. Those that were called a moment ago are called again more often than not.
+    #[inline]
+    fn lookup(&mut self, name: &[u8]) -> Option<Arc<Tree>> {
+        let place = (name.len() + usize::from(name.last().copied().unwrap_or_default())) % RECENT;
+        match &self.recent[place] {
+            // Sets do not change while they are held.
+            Some((set, tree)) if Arc::ptr_eq(set, &self.set) && tree.name.as_bytes() == name => Some(tree.clone()),
+            _ => {
+                let tree = self.set.lookup(name)?;
+                self.recent[place] = Some((self.set.clone(), tree.clone()));
+                Some(tree)
+            }
         }
     }
 
@@ -69,7 +92,7 @@ impl<'a> Execution<'a> {
 
     /// Executes a template of the running set and adds what it writes to the output, partly if it fails.
     pub(crate) fn run(&mut self, name: &[u8], data: &Value) -> Result<(), Error> {
-        let Some(tree) = self.set.lookup(name) else {
+        let Some(tree) = self.lookup(name) else {
             let (name, set) = (quote::quote(name), quote::quote(self.set.name()));
             return Err(Error::call(format!("template: no template {name} associated with template {set}")));
         };

@@ -29,7 +29,7 @@ mod url;
 mod words;
 
 pub use ambient::{Ambient, Entropy, Resolver, Seeded};
-pub use regexp::Regexp;
+pub use regexp::{MAX_COMPILED_BYTES, Regexp};
 pub use semver::{Constraints, Generation, SemverError, Version};
 
 use crate::function::Functions;

@@ -19,7 +19,7 @@ fn kinds_are_installed_in_helm_s_order_and_others_by_name() {
     let kinds = ["Zoo", "Ingress", "Secret", "Apple", "Namespace", "Secret"];
     let text: String =
         kinds.iter().enumerate().map(|(n, kind)| format!("---\nkind: {kind}\nmetadata: {{name: n{n}}}\n")).collect();
-    let sorted = sort(&BTreeMap::from([("c/templates/a.yaml".to_string(), text)])).unwrap();
+    let sorted = sort(&BTreeMap::from([("c/templates/a.yaml".to_string(), Arc::new(text))])).unwrap();
     let names: Vec<&str> = sorted.manifests.iter().map(|manifest| manifest.name.as_str()).collect();
     assert_eq!(names, ["n4", "n2", "n5", "n1", "n3", "n0"]);
 }
@@ -27,7 +27,7 @@ fn kinds_are_installed_in_helm_s_order_and_others_by_name() {
 #[test]
 fn hooks_are_taken_out() {
     let text = "kind: Job\nmetadata: {annotations: {helm.sh/hook: 'pre-install,test-success', helm.sh/hook-weight: '-3'}}\n---\nkind: Pod\nmetadata: {annotations: {helm.sh/hook: unheard}}\n";
-    let sorted = sort(&BTreeMap::from([("a".to_string(), text.to_string())])).unwrap();
+    let sorted = sort(&BTreeMap::from([("a".to_string(), Arc::new(text.to_string()))])).unwrap();
     assert!(sorted.manifests.is_empty());
     assert_eq!(sorted.hooks.len(), 1, "a hook with an event nobody knows is dropped");
     assert_eq!((sorted.hooks[0].weight, sorted.hooks[0].is_test()), (-3, true));

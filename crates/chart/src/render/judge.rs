@@ -9,7 +9,7 @@ use super::RenderError;
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
 use crate::instance::Instance;
-use crate::schema::Schema;
+use crate::schema::{MAX_PATTERN_BYTES, Schema};
 use crate::talk::Talk;
 use crate::{gotext, range};
 
@@ -19,7 +19,19 @@ type Read = Arc<Result<Schema, String>>;
 /// The schemas of a chart and its subcharts, each read once.
 #[derive(Default)]
 pub struct Judge {
-    schemas: Mutex<HashMap<usize, Read>>,
+    schemas: Mutex<Schemas>,
+}
+
+struct Schemas {
+    read: HashMap<usize, Read>,
+    /// What the patterns of all of them may still take.
+    left: usize,
+}
+
+impl Default for Schemas {
+    fn default() -> Self {
+        Self { read: HashMap::new(), left: MAX_PATTERN_BYTES }
+    }
 }
 
 impl Judge {
@@ -60,8 +72,9 @@ impl Judge {
 
     fn schema(&self, chart: &Arc<Chart>, bytes: &[u8]) -> Read {
         let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = || Arc::new(Schema::read(bytes).map_err(|error| error.to_string()));
-        schemas.entry(Arc::as_ptr(chart) as usize).or_insert_with(read).clone()
+        let Schemas { read, left } = &mut *schemas;
+        let new = || Arc::new(Schema::read_within(bytes, left).map_err(|error| error.to_string()));
+        read.entry(Arc::as_ptr(chart) as usize).or_insert_with(new).clone()
     }
 }
 

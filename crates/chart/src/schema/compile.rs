@@ -7,15 +7,19 @@ use switchboard_template::sprig::Regexp;
 
 use super::document::{self, Document, LATEST, MAIN, child, join};
 use super::number::Decimal;
-use super::{Additional, Depends, Node, Schema, SchemaError};
+use super::{Additional, Depends, MAX_PATTERN_BYTES, Node, Schema, SchemaError};
 
 /// Reads a chart's schema.
-pub fn compile(bytes: &[u8]) -> Result<Schema, SchemaError> {
+pub fn compile(bytes: &[u8], left: &mut usize) -> Result<Schema, SchemaError> {
     let root = read(bytes)?;
     let main = Document::new(MAIN, &root)?;
     let draft = main.resource("").draft;
     document::check(draft, &root).map_err(|why| SchemaError::NotOne(format!("{MAIN}#"), why))?;
-    Compiler::new(main, false).whole()
+    let mut compiler = Compiler::new(main, false);
+    compiler.left = *left;
+    let schema = compiler.whole();
+    *left = compiler.left;
+    schema
 }
 
 /// Reads one of the schemas that say what a schema is. In these, formats count.
@@ -53,6 +57,8 @@ struct Compiler<'a> {
     nodes: Vec<Node>,
     waiting: Vec<(Spot, usize)>,
     warnings: Vec<String>,
+    /// What patterns may still take.
+    left: usize,
 }
 
 impl<'a> Compiler<'a> {
@@ -64,16 +70,17 @@ impl<'a> Compiler<'a> {
             nodes: vec![],
             waiting: vec![],
             warnings: vec![],
+            left: MAX_PATTERN_BYTES,
         }
     }
 
     /// Compiles the first document and all it refers to.
-    fn whole(mut self) -> Result<Schema, SchemaError> {
+    fn whole(&mut self) -> Result<Schema, SchemaError> {
         self.place((0, String::new()));
         while let Some((spot, place)) = self.waiting.pop() {
             self.nodes[place] = self.node(&spot)?;
         }
-        Ok(Schema { nodes: self.nodes, warnings: self.warnings })
+        Ok(Schema { nodes: std::mem::take(&mut self.nodes), warnings: std::mem::take(&mut self.warnings) })
     }
 
     /// The place of a schema, which is compiled later.
@@ -217,7 +224,7 @@ impl Part<'_, '_> {
         node.not = self.one("not");
         node.properties = self.named("properties");
         for (pattern, place) in self.named("patternProperties") {
-            node.pattern_properties.push((regex(&pattern)?, place));
+            node.pattern_properties.push((self.regex(&pattern)?, place));
         }
         node.additional_properties = self.additional("additionalProperties");
         if let Some(Value::Object(map)) = self.map.get("dependencies") {
@@ -255,6 +262,11 @@ impl Part<'_, '_> {
         Ok(())
     }
 
+    fn regex(&mut self, pattern: &str) -> Result<Regexp, SchemaError> {
+        let read = Regexp::within(pattern.as_bytes(), &mut self.compiler.left);
+        read.map_err(|error| SchemaError::Regex(pattern.to_string(), error))
+    }
+
     fn count(&self, key: &str) -> Option<usize> {
         let number = self.map.get(key)?.as_f64()?;
         (number >= 0.0).then_some(number as usize)
@@ -284,7 +296,7 @@ impl Part<'_, '_> {
         node.min_length = self.count("minLength");
         node.max_length = self.count("maxLength");
         if let Some(pattern) = map.get("pattern").and_then(Value::as_str) {
-            node.pattern = Some((pattern.to_string(), regex(pattern)?));
+            node.pattern = Some((pattern.to_string(), self.regex(pattern)?));
         }
         node.min_items = self.count("minItems");
         node.max_items = self.count("maxItems");
@@ -320,8 +332,4 @@ fn in_order(types: &[String]) -> Vec<String> {
 
 fn texts(list: &[Value]) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(str::to_string).collect()
-}
-
-fn regex(pattern: &str) -> Result<Regexp, SchemaError> {
-    Regexp::new(pattern.as_bytes()).map_err(|error| SchemaError::Regex(pattern.to_string(), error))
 }

@@ -56,7 +56,7 @@ pub fn write_all(rendered: &Rendered, wanted: &Wanted, folder: &Path, inner: &Pa
     }
     for hook in hooks(rendered, wanted) {
         let source = &hook.manifest.source;
-        write(inner, source, &hook.manifest.text, inner.join(source).exists())?;
+        write(inner, source, hook.manifest.text(), inner.join(source).exists())?;
     }
     // What went into files is not there to be shown: Helm looks for it in vain.
     match wanted.show_only.first() {

@@ -38,8 +38,9 @@ pub(super) fn render(
     }
     let tests = helm["skipTests"] == true;
     let hooks = rendered.sorted.hooks.iter().filter(|hook| !(tests && hook.is_test()));
-    objects
-        .extend(rendered.sorted.manifests.iter().chain(hooks.map(|hook| &hook.manifest)).map(|one| one.object.clone()));
+    for manifest in rendered.sorted.manifests.iter().chain(hooks.map(|hook| &hook.manifest)) {
+        objects.push(manifest.object().map_err(|error| error.to_string())?);
+    }
     Ok(objects)
 }
 

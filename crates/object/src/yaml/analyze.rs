@@ -39,14 +39,14 @@ pub(super) fn analyze(text: &str) -> Analysis {
     if text.is_empty() {
         return Analysis { multiline: false, plain_allowed: true, single_allowed: true, block_allowed: false };
     }
-    let chars: Vec<char> = text.chars().collect();
-    let last = chars.len() - 1;
     let mut indicators = text.starts_with("---") || text.starts_with("...");
     let (mut breaks, mut special, mut edge, mut trailing_space) = (false, false, false, false);
     let (mut break_space, mut space_break) = (false, false);
     let (mut previous_space, mut previous_break, mut after_blank) = (false, false, true);
-    for (index, &c) in chars.iter().enumerate() {
-        let before_blank = index == last || matches!(chars[index + 1], ' ' | '\t');
+    for (index, c) in text.char_indices() {
+        let next = text.as_bytes().get(index + c.len_utf8());
+        let is_last = next.is_none();
+        let before_blank = matches!(next, None | Some(b' ' | b'\t'));
         indicators |= match c {
             '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`'
                 if index == 0 =>
@@ -60,13 +60,13 @@ pub(super) fn analyze(text: &str) -> Analysis {
         };
         special |= !is_printable(c);
         if c == ' ' {
-            edge |= index == 0 || index == last;
-            trailing_space |= index == last;
+            edge |= index == 0 || is_last;
+            trailing_space |= is_last;
             break_space |= previous_break;
             (previous_space, previous_break) = (true, false);
         } else if is_break(c) {
             breaks = true;
-            edge |= index == 0 || index == last;
+            edge |= index == 0 || is_last;
             space_break |= previous_space;
             (previous_space, previous_break) = (false, true);
         } else {

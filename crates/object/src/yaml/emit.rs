@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use super::analyze::{Style, analyze, is_break, is_printable};
-use super::resolve::{Scalar, plain};
+use super::resolve::{Scalar, is_word, plain};
 use crate::{Map, Value, gofmt};
 
 /// Lines are folded at the first space beyond this column.
@@ -39,7 +39,7 @@ impl Emitter {
             Value::Array(list) if list.is_empty() => self.empty("[", "]"),
             Value::Object(map) => self.mapping(map),
             Value::Array(list) => self.sequence(list, in_mapping),
-            Value::String(text) => self.scalar(text, text_style(text), false),
+            Value::String(text) => self.text(text, false),
             Value::Null => self.scalar("null", Style::Plain, false),
             Value::Bool(bool) => self.scalar(if *bool { "true" } else { "false" }, Style::Plain, false),
             Value::Number(number) => {
@@ -58,11 +58,11 @@ impl Emitter {
             self.write_indent();
             let simple = key.len() <= MAX_SIMPLE_KEY && !key.contains(is_break);
             if simple {
-                self.scalar(key, text_style(key), true);
+                self.text(key, true);
                 self.indicator(":", false, false, false);
             } else {
                 self.indicator("?", true, false, true);
-                self.scalar(key, text_style(key), false);
+                self.text(key, false);
                 self.write_indent();
                 self.indicator(":", true, false, true);
             }
@@ -94,6 +94,20 @@ impl Emitter {
     fn empty(&mut self, open: &str, close: &str) {
         self.indicator(open, true, true, false);
         self.indicator(close, false, false, false);
+    }
+
+    fn text(&mut self, text: &str, simple_key: bool) {
+        if is_name(text) {
+            // Plain, with nothing in it to fold at.
+            if !self.whitespace {
+                self.put(' ');
+            }
+            self.out.push_str(text);
+            self.column += text.len();
+            (self.whitespace, self.indention) = (false, false);
+        } else {
+            self.scalar(text, text_style(text), simple_key);
+        }
     }
 
     fn scalar(&mut self, text: &str, wanted: Style, simple_key: bool) {
@@ -230,17 +244,17 @@ impl Emitter {
         }
         self.put_break('\n');
         (self.indention, self.whitespace) = (true, true);
-        let mut breaks = true;
-        for c in text.chars() {
-            if is_break(c) {
-                self.put_break(c);
-                (self.indention, breaks) = (true, true);
-            } else {
-                if breaks {
-                    self.write_indent();
-                }
-                self.put(c);
-                (self.indention, breaks) = (false, false);
+        for line in text.split_inclusive(is_break) {
+            let content = line.strip_suffix(is_break).unwrap_or(line);
+            if !content.is_empty() {
+                self.write_indent();
+                self.out.push_str(content);
+                self.column += content.chars().count();
+                self.indention = false;
+            }
+            if let Some(end) = line[content.len()..].chars().next() {
+                self.put_break(end);
+                self.indention = true;
             }
         }
     }
@@ -274,6 +288,13 @@ impl Emitter {
         self.out.push(c);
         self.column = 0;
     }
+}
+
+/// Whether a text is one word that can only be itself, as nearly all are: letters, and behind the first of them digits and a few signs.
+fn is_name(text: &str) -> bool {
+    let sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
+    text.as_bytes().split_first().is_some_and(|(first, rest)| first.is_ascii_alphabetic() && rest.iter().all(sign))
+        && !is_word(text)
 }
 
 // Text that a reader would take for something else is quoted.
@@ -325,6 +346,14 @@ pub fn in_natural_order(keys: Vec<&String>) -> Vec<&String> {
 
 /// go-yaml's order of keys: letters after everything else, runs of digits by their number.
 fn natural(a: &str, b: &str) -> Ordering {
+    let differ = a.bytes().zip(b.bytes()).find(|(left, right)| left != right);
+    // Most keys are words that differ in a letter.
+    if let Some((left, right)) = differ
+        && left.is_ascii_alphabetic()
+        && right.is_ascii_alphabetic()
+    {
+        return left.cmp(&right);
+    }
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let Some(at) = (0..a.len().min(b.len())).find(|i| a[*i] != b[*i]) else { return a.len().cmp(&b.len()) };
     let (left, right) = (a[at], b[at]);

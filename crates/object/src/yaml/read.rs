@@ -8,6 +8,8 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
 use super::alias::Aliases;
 use super::bytes::check;
+use super::lines::Lines;
+use super::quick;
 use super::repair::{MAX_REREAD_BYTES, Marks, Repair};
 use super::resolve::{Scalar, plain, tagged};
 use super::strict::Strict;
@@ -21,6 +23,21 @@ use crate::{Map, Value, gofmt, json, quote::quote};
 /// When the text is not YAML, or not within bounds.
 pub fn read(text: &str) -> Result<Document, YamlError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    quick::read(text).map_or_else(|| full(text), Ok)
+}
+
+/// Reads the first document for some entries of a map: those whose keys are wanted, in whatever case they are written. Others may be
+/// missing in what is given, but all of the text was looked at: what [`read`] refuses is refused.
+///
+/// # Errors
+/// As [`read`].
+pub fn outline(text: &str, wanted: &[&str]) -> Result<Value, YamlError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    quick::outline(text, wanted).map_or_else(|| full(text).map(|document| document.value), Ok)
+}
+
+/// The same as [`read`] without the short way that simple texts have.
+pub(super) fn full(text: &str) -> Result<Document, YamlError> {
     check(text)?;
     if let Some(document) = as_json(text) {
         return Ok(document);
@@ -86,6 +103,7 @@ type Outcome<T> = Result<T, YamlError>;
 
 struct Reader<'a> {
     text: &'a str,
+    lines: Lines<'a>,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
@@ -128,6 +146,7 @@ impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             text,
+            lines: Lines::of(text),
             parser: Parser::new_from_str(text),
             open: Vec::new(),
             anchors: BTreeMap::new(),
@@ -146,7 +165,7 @@ impl<'a> Reader<'a> {
                 strict.event(&event, span)?;
             }
             if matches!(&event, Event::Scalar(text, ScalarStyle::Plain, 0, None) if text.is_empty()) {
-                no_key(self.text, span.start, self.inside()).map_or(Ok(()), Err)?;
+                no_key(&self.lines, span.start, || self.inside()).map_or(Ok(()), Err)?;
             }
             match event {
                 Event::DocumentStart(_) => first_line = span.start.line(),
@@ -175,10 +194,7 @@ impl<'a> Reader<'a> {
 
     /// What the parser is in the middle of.
     fn inside(&self) -> Inside {
-        let bracket = |open: &Open, wanted: char| {
-            let line = self.text.lines().nth(open.line.saturating_sub(1));
-            line.and_then(|line| line.chars().nth(open.column)) == Some(wanted)
-        };
+        let bracket = |open: &Open, wanted: char| self.lines.at(open.line).chars().nth(open.column) == Some(wanted);
         match self.open.as_slice() {
             // Whether brackets are a key is only known behind them.
             [] if self.text.trim_start().starts_with('{') => Inside::Braces,
@@ -202,7 +218,8 @@ impl<'a> Reader<'a> {
         let complete = match event {
             Event::Alias(id) => Some(self.alias(id, span)?),
             Event::Scalar(text, style, anchor, tag) => {
-                let node = scalar(&text, style, tag.as_deref(), span.start.line()).map_err(|m| at(span, m))?;
+                let text = self.without_added_break(&text, style, span);
+                let node = scalar(text, style, tag.as_deref(), span.start.line()).map_err(|m| at(span, m))?;
                 self.aliases.built();
                 self.remember(anchor, &node, span)?;
                 Some(node)
@@ -213,6 +230,15 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         complete.map_or(Ok(None), |node| self.place(node, span))
+    }
+
+    // Where a text ends without a line break, so does the last line of a block; the parser adds one.
+    fn without_added_break<'t>(&self, text: &'t str, style: ScalarStyle, span: Span) -> &'t str {
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let is_last = is_block && !self.text.ends_with('\n') && span.end.line() == self.lines.count();
+        // The place such a text begins at is that of its first line, behind the indentation.
+        let added = is_last && span.end.col() >= span.start.col().max(1);
+        text.strip_suffix('\n').filter(|_| added).unwrap_or(text)
     }
 
     fn open_list(&mut self, anchor: usize, span: Span) -> Outcome<Option<Node>> {

@@ -47,18 +47,32 @@ impl Scalar {
     }
 }
 
+/// The longest of the words below.
+const MAX_WORD_BYTES: usize = 5;
+
+/// Whether a text is a word that means something else.
+pub(super) fn is_word(text: &str) -> bool {
+    text.len() <= MAX_WORD_BYTES && word(text).is_some()
+}
+
+fn word(text: &str) -> Option<Scalar> {
+    Some(match text {
+        "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Scalar::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Scalar::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Scalar::Float(f64::NEG_INFINITY),
+        _ => return None,
+    })
+}
+
 /// The meaning of an untagged plain scalar.
 pub(super) fn plain(text: &str) -> Scalar {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => return Scalar::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            return Scalar::Bool(false);
-        }
-        ".nan" | ".NaN" | ".NAN" => return Scalar::Float(f64::NAN),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Scalar::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => return Scalar::Float(f64::NEG_INFINITY),
-        _ => {}
+    if text.len() <= MAX_WORD_BYTES
+        && let Some(scalar) = word(text)
+    {
+        return scalar;
     }
     match text.as_bytes()[0] {
         b'.' => match text.parse::<f64>().ok().filter(|f| f.is_finite() && is_float(text)) {

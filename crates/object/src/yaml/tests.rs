@@ -174,6 +174,36 @@ fn a_list_that_is_never_closed_is_told_at_the_line_go_names() {
     }
 }
 
+/// The answers are those of Helm's `fromYaml`.
+#[test]
+fn a_block_at_the_end_of_a_text_without_a_line_break_has_none() {
+    for (text, value) in [
+        ("d: |\n  b", "b"),
+        ("d: |+\n  b", "b"),
+        ("d: >\n  b", "b"),
+        ("d: |\n  b\n", "b\n"),
+        ("d: |\n  b\n ", "b\n"),
+        ("d: |\n  b\n  ", "b\n"),
+        ("d: |\n  b\n   ", "b\n "),
+    ] {
+        assert_eq!(read(text).unwrap().value["d"], value, "{text:?}");
+        // The same with an anchor, for the full reader.
+        let text = format!("x: &x 1\n{text}");
+        assert_eq!(read(&text).unwrap().value["d"], value, "{text:?}");
+    }
+}
+
+/// What each of them costs does not depend on how many there were before: once it did, and this would take minutes.
+#[test]
+fn a_long_text_of_keys_without_values_is_read() {
+    // The anchor is for the full reader.
+    let text: String =
+        std::iter::once("x: &x 1\n".to_string()).chain((0..30_000).map(|n| format!("k{n}:\n"))).collect();
+    assert_eq!(read(&text).unwrap().value.as_object().unwrap().len(), 30_001);
+    let braces = format!("x: {{{}}}\n", (0..30_000).map(|n| format!("k{n}: ,")).collect::<String>());
+    assert_eq!(read(&braces).unwrap().value["x"].as_object().unwrap().len(), 30_000);
+}
+
 #[track_caller]
 fn refused(text: &[u8], words: &str) {
     let told = decode(text).and_then(|text| read(&text)).map(|document| document.value);

@@ -3,6 +3,7 @@
 use saphyr_parser::{Marker, ScanError};
 
 use super::YamlError;
+use super::lines::Lines;
 
 /// What the parser is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,15 +108,17 @@ fn has_colon(text: &str, line: usize) -> bool {
 }
 
 /// What go-yaml says of a line that begins with a colon, unless that belongs to a question mark.
-pub(super) fn no_key(text: &str, at: Marker, inside: Inside) -> Option<YamlError> {
+pub(super) fn no_key(lines: &Lines<'_>, at: Marker, inside: impl Fn() -> Inside) -> Option<YamlError> {
     let (line, column) = (at.line(), at.col());
-    let content = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let before = content.get(..column)?.trim();
-    let above = text.lines().take(line.saturating_sub(1)).filter(|line| !line.trim().is_empty()).last();
+    let content = lines.at(line);
+    let before = content.get(..column)?;
+    if !content[column..].starts_with(':') || !before.trim().chars().all(|c| matches!(c, '-' | ' ')) {
+        return None;
+    }
+    let above = (1..line).rev().map(|line| lines.at(line)).find(|line| !line.trim().is_empty());
     let asked = above.is_some_and(|line| line.trim_end().ends_with('?'));
-    let block = !asked && matches!(inside, Inside::Nothing | Inside::List | Inside::Map { has_key: false });
-    let colon = content[column..].starts_with(':') && before.chars().all(|c| matches!(c, '-' | ' '));
-    (block && colon).then(|| {
+    let block = !asked && matches!(inside(), Inside::Nothing | Inside::List | Inside::Map { has_key: false });
+    block.then(|| {
         let problem = Inside::Map { has_key: false }.wanted().to_string();
         let place = if line > 1 { format!("line {}: ", line - 1) } else { String::new() };
         YamlError { message: format!("yaml: {place}{problem}"), problem, line, column: column + 1 }

@@ -160,7 +160,21 @@ impl<'t> Frame<'_, '_, 't> {
     ) -> Result<Slot, Error> {
         let Operand::Variable(_, name, path) = operand else { return Ok(Slot::INVALID) };
         self.at = Part::Operand(operand);
-        let value = self.variable(*name)?.clone();
+        let place = self.place(*name)?;
+        if let [field] = &path[..]
+            && args.len() <= 1
+            && last.is_none()
+            && let Value::Map(go_type, map) = &self.execution.variables[place].1.value
+            && !go_type.may_have_method(field)
+        {
+            // The common case, without a copy of what the variable holds.
+            let go_type = *go_type;
+            return match map.find(field) {
+                Some(value) => Ok(Slot::element(go_type, value)),
+                None => self.missing(field, go_type),
+            };
+        }
+        let value = self.execution.variables[place].1.clone();
         if path.is_empty() {
             if args.len() > 1 || last.is_some() {
                 self.not_a_function(args, &last)?;

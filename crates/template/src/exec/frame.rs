@@ -129,6 +129,12 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
     fn branch(&mut self, dot: &Slot, branch: &'t Branch, sets_dot: bool) -> Result<Flow, Error> {
         self.step()?;
         let mark = self.mark();
+        if !sets_dot && let Some(is_true) = self.truth(dot, &branch.pipe) {
+            let chosen = if is_true { Some(&branch.list) } else { branch.otherwise.as_ref() };
+            let flow = chosen.map_or(Ok(Flow::Next), |list| self.walk(dot, list))?;
+            self.pop(mark);
+            return Ok(flow);
+        }
         let value = self.pipeline(dot, &branch.pipe)?;
         let flow = match (value.value.is_true(), &branch.otherwise) {
             (true, _) if sets_dot => self.walk(&value, &branch.list)?,
@@ -142,7 +148,7 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
 
     fn template(&mut self, dot: &Slot, invocation: &'t Invocation) -> Result<(), Error> {
         self.step()?;
-        let Some(tree) = self.execution.set.lookup(&invocation.name) else {
+        let Some(tree) = self.execution.lookup(&invocation.name) else {
             return Err(self.fail(format!("template {} not defined", quote::quote(&invocation.name))));
         };
         let deepest = self.execution.options.limits.depth;
@@ -180,6 +186,14 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
     pub(super) fn variable(&mut self, name: u32) -> Result<&mut Slot, Error> {
         let place = self.place(name)?;
         Ok(&mut self.execution.variables[place].1)
+    }
+
+    /// The same for one that is found with a few looks.
+    #[inline]
+    pub(super) fn near(&self, name: u32) -> Option<&Slot> {
+        let variables = &self.execution.variables[self.base..];
+        let few = &variables[variables.len().saturating_sub(FEW_VARIABLES)..];
+        few.iter().rfind(|(known, _)| *known == name).map(|(_, slot)| slot)
     }
 
     /// Where that variable stands.

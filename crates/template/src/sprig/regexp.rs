@@ -24,7 +24,9 @@ const MAX_CACHED: usize = 256;
 /// Largest compiled expression that is kept. Those of charts take a few hundredths of it.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 /// Largest compiled expression; Go's limit is of this order.
-const MAX_COMPILED_BYTES: usize = 128 << 20;
+pub const MAX_COMPILED_BYTES: usize = 128 << 20;
+/// What an expression is taken to need at least.
+const LEAST_COMPILED_BYTES: usize = 16 << 10;
 
 /// What it costs to compile an expression that is kept, and one that is too large for that, each time.
 const COMPILE_STEPS: u64 = 20_000;
@@ -106,6 +108,10 @@ fn built(translated: &Translated, bytes: usize) -> Option<Regex> {
     builder.size_limit(bytes).nest_limit(translate::MAX_NESTING * 8).build().ok()
 }
 
+fn too_large(pattern: &[u8]) -> String {
+    format!("error parsing regexp: expression too large: `{}`", String::from_utf8_lossy(pattern))
+}
+
 /// Go's `regexp.QuoteMeta`.
 pub fn quote_meta(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() * 2);
@@ -127,11 +133,32 @@ impl Regexp {
         Regexp::of(pattern, translate::translate(pattern)?)
     }
 
+    /// The same for one of many that are kept together: `left` is what all of them may still take, and becomes less by at
+    /// least as much as this one takes.
+    ///
+    /// # Errors
+    /// The text of Go's error; it is too large as well if there is too little left.
+    pub fn within(pattern: &[u8], left: &mut usize) -> Result<Regexp, String> {
+        let translated = translate::translate(pattern)?;
+        // How large one is, is only known by trying: four times as much each time is never more than four times too much.
+        let mut bytes = LEAST_COMPILED_BYTES;
+        loop {
+            let most = bytes.min(*left);
+            if let Some(regex) = built(&translated, most) {
+                *left -= most;
+                return Ok(Regexp::with(regex, translated));
+            }
+            if most < bytes {
+                return Err(too_large(pattern));
+            }
+            bytes = bytes.saturating_mul(4);
+        }
+    }
+
     fn of(pattern: &[u8], translated: Translated) -> Result<Regexp, String> {
-        let shown = String::from_utf8_lossy(pattern);
         match built(&translated, MAX_COMPILED_BYTES) {
             Some(regex) => Ok(Regexp::with(regex, translated)),
-            None => Err(format!("error parsing regexp: expression too large: `{shown}`")),
+            None => Err(too_large(pattern)),
         }
     }
 

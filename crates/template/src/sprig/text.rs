@@ -60,6 +60,12 @@ pub fn split<'t>(text: &'t [u8], separator: &[u8], limit: i64) -> Vec<&'t [u8]> 
 
 /// Go's `strings.TrimFunc`.
 pub fn trim(text: &[u8], cut: impl Fn(char) -> bool) -> &[u8] {
+    if text.is_ascii() {
+        let kept = |byte: &u8| !cut(char::from(*byte));
+        let start = text.iter().position(kept).unwrap_or(text.len());
+        let end = text.iter().rposition(kept).map_or(start, |last| last + 1);
+        return &text[start..end];
+    }
     let start = runes::indexed(text).find(|(_, rune, _)| !cut(*rune)).map_or(text.len(), |(at, ..)| at);
     let kept = runes::indexed(&text[start..]).filter(|(_, rune, _)| !cut(*rune));
     let end = kept.last().map_or(start, |(at, _, length)| start + at + length);
@@ -68,15 +74,14 @@ pub fn trim(text: &[u8], cut: impl Fn(char) -> bool) -> &[u8] {
 
 /// Spaces before every line, behind what comes first.
 pub fn indent(first: &[u8], text: &[u8], spaces: usize) -> Vec<u8> {
-    let lines = text.iter().filter(|b| **b == b'\n').count() + 1;
+    let lines = memchr::memchr_iter(b'\n', text).count() + 1;
     let mut out = Vec::with_capacity(first.len() + text.len() + lines * spaces);
     out.extend_from_slice(first);
-    for (index, line) in text.split(|b| *b == b'\n').enumerate() {
-        if index > 0 {
-            out.push(b'\n');
-        }
-        out.extend(std::iter::repeat_n(b' ', spaces));
-        out.extend_from_slice(line);
+    let mut from = 0;
+    for end in memchr::memchr_iter(b'\n', text).map(|at| at + 1).chain([text.len()]) {
+        out.resize(out.len() + spaces, b' ');
+        out.extend_from_slice(&text[from..end]);
+        from = end;
     }
     out
 }

@@ -70,6 +70,12 @@ impl Map {
         self.entries.borrow().get(key).cloned()
     }
 
+    /// The same for a key that is a string already.
+    #[inline]
+    pub(crate) fn find(&self, key: &Str) -> Option<Value> {
+        self.entries.borrow().get(key).cloned()
+    }
+
     /// Whether there is such a key.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.entries.borrow().contains_key(key)

@@ -92,9 +92,24 @@ impl Borrow<[u8]> for Str {
     }
 }
 
+/// The bytes of a short string as two numbers that are ordered as the bytes are. Those behind its end are zero.
+#[inline]
+fn words(bytes: &[u8; INLINE_BYTES]) -> (u128, u64) {
+    const LENGTHS: &str = "a short string is longer than either number";
+    let (first, last) = (bytes.first_chunk().expect(LENGTHS), bytes.last_chunk().expect(LENGTHS));
+    // They overlap, where they are equal if it is the second that decides.
+    (u128::from_be_bytes(*first), u64::from_be_bytes(*last))
+}
+
 impl PartialEq for Str {
+    #[inline]
     fn eq(&self, other: &Str) -> bool {
-        self.as_bytes() == other.as_bytes()
+        match (&self.0, &other.0) {
+            (Repr::Inline(length, bytes), Repr::Inline(other_length, others)) => {
+                length == other_length && words(bytes) == words(others)
+            }
+            _ => self.as_bytes() == other.as_bytes(),
+        }
     }
 }
 
@@ -107,8 +122,15 @@ impl PartialOrd for Str {
 }
 
 impl Ord for Str {
+    #[inline]
     fn cmp(&self, other: &Str) -> Ordering {
-        self.as_bytes().cmp(other.as_bytes())
+        match (&self.0, &other.0) {
+            // Most are names, looked for among others.
+            (Repr::Inline(length, bytes), Repr::Inline(other_length, others)) => {
+                words(bytes).cmp(&words(others)).then_with(|| length.cmp(other_length))
+            }
+            _ => self.as_bytes().cmp(other.as_bytes()),
+        }
     }
 }
 

@@ -232,6 +232,16 @@ impl Type {
         }
     }
 
+    /// Whether there may be a method of that name: asked for every field of a template.
+    #[inline]
+    pub(crate) fn may_have_method(self, name: &[u8]) -> bool {
+        match self.0 {
+            Shape::Map(..) => false,
+            Shape::Named(named) => named.methods.iter().any(|method| method.name.as_bytes() == name),
+            _ => true,
+        }
+    }
+
     /// Whether nil can be given where this type is wanted.
     pub fn can_be_nil(self) -> bool {
         matches!(self.0, Shape::Reflect)

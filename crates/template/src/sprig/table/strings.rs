@@ -86,7 +86,7 @@ fn repetitions(execution: &mut Execution<'_>, count: i64, length: usize) -> Resu
 /// Spaces before each line, if all of them together can be made.
 fn padding(execution: &mut Execution<'_>, args: &[Value]) -> Result<usize, Error> {
     let spaces = repetitions(execution, int(args, 0), 1)?;
-    let lines = bytes(args, 1).iter().filter(|b| **b == b'\n').count() + 1;
+    let lines = memchr::memchr_iter(b'\n', bytes(args, 1)).count() + 1;
     execution.charge_bytes(spaces.saturating_mul(lines))?;
     Ok(spaces)
 }
@@ -98,7 +98,9 @@ fn map(table: &mut Table, names: &[&str], change: fn(&[u8]) -> Vec<u8>) {
 
 fn add_cases(table: &mut Table) {
     let big = table.sprig == Sprig::V3;
-    map(table, &["trim"], |text| strings::trim(text, runes::is_space).to_vec());
+    table.add(&["trim"], sig!(STRING => STRING), |_, args| {
+        Ok(Value::string(strings::trim(bytes(args, 0), runes::is_space)))
+    });
     map(table, &["upper"], runes::upper);
     map(table, &["lower"], runes::lower);
     map(table, &["title"], words::title);
