@@ -13,7 +13,6 @@ use switchboard_gather::discovery::Discovery;
 use switchboard_greeter::Greeter;
 use switchboard_guest::{Guest, Program};
 use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
-use switchboard_kernel::limits::Limits;
 use switchboard_kernel::moment::Moment;
 use switchboard_kernel::operator::{Operator, Reaching, Unit};
 use switchboard_kernel::place::{ClusterName, Topology};

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt};
 use kube::api::{Api, DynamicObject, PostParams};
-use kube::core::{ApiResource, GroupVersionKind};
-use kube::runtime::{WatchStreamExt, metadata_watcher, watcher};
+use kube::core::{ApiResource, GroupVersionKind, PartialObjectMeta};
+use kube::runtime::{WatchStreamExt, watcher};
 use serde_json::json;
 use switchboard_ledger::server::Server;
 use switchboard_suite::process::{Up, binary};
@@ -108,10 +108,12 @@ async fn tenants(client: &kube::Client) {
 
 /// Ends when there are so many Applications. It watches: to list them all again and again would be the most of the work.
 fn deployed(client: &kube::Client, count: usize) -> tokio::task::JoinHandle<()> {
-    let applications = api(client, "argoproj.io/v1alpha1", "Application", NAMESPACE);
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("argoproj.io", "v1alpha1", "Application"));
+    let applications: Api<PartialObjectMeta<DynamicObject>> =
+        Api::namespaced_with(client.clone(), NAMESPACE, &resource);
     tokio::spawn(async move {
         let mut seen: BTreeSet<String> = BTreeSet::new();
-        let mut changes = metadata_watcher(applications, watcher::Config::default()).applied_objects().boxed();
+        let mut changes = watcher(applications, watcher::Config::default()).applied_objects().boxed();
         let all = async {
             while seen.len() < count {
                 let object = changes.try_next().await.unwrap().unwrap();

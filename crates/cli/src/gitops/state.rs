@@ -81,7 +81,8 @@ pub fn of_run(object: &Value) -> State {
 
 /// What a cluster whose certificate is not trusted needs; others need something else.
 fn with_trust(message: String) -> String {
-    let words = ["UnknownIssuer", "invalid peer certificate", "self-signed certificate", "self signed certificate", "x509:"];
+    let words =
+        ["UnknownIssuer", "invalid peer certificate", "self-signed certificate", "self signed certificate", "x509:"];
     if !words.iter().any(|word| message.contains(word)) {
         return message;
     }
@@ -107,14 +108,12 @@ pub fn failed_sync(object: &Value) -> Option<(bool, String)> {
         _ => return None,
     };
     let mut told = or(text("/message"), "the last sync failed");
-    let mut more = 0;
-    for (name, message) in refused(last).filter(|(_, message)| !text("/message").contains(message)) {
-        match more < MAX_REFUSED {
-            true => told.push_str(&format!("; {name}: {message}")),
-            false if more == MAX_REFUSED => told.push_str("; and more"),
-            false => {}
-        }
-        more += 1;
+    let mut others = refused(last).filter(|(_, message)| !text("/message").contains(message));
+    for (name, message) in others.by_ref().take(MAX_REFUSED) {
+        told.push_str(&format!("; {name}: {message}"));
+    }
+    if others.next().is_some() {
+        told.push_str("; and more");
     }
     Some((again, told))
 }
@@ -209,7 +208,9 @@ mod tests {
         ]);
         let result = json!({ "revision": "one", "resources": resources });
         for (phase, finished) in [("Failed", "x"), ("Error", "x"), ("Running", "x")] {
-            let told = with(json!({ "phase": phase, "finishedAt": finished, "message": "one or more objects failed to apply", "syncResult": result }));
+            let told = with(
+                json!({ "phase": phase, "finishedAt": finished, "message": "one or more objects failed to apply", "syncResult": result }),
+            );
             let why = "one or more objects failed to apply; ConfigMap a: namespaces \"away\" not found";
             assert_eq!(told, State { word: "Failing", why: why.into() });
         }

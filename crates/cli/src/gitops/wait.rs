@@ -138,7 +138,8 @@ impl Aim {
             Aim::Ready | Aim::Synced | Aim::Healthy => match going(of_application(object)) {
                 // What Argo CD tries again by itself may come yet.
                 Way::Going(why) => {
-                    let over = || failed_sync(object).filter(|(again, _)| !again && !is("/status/sync/status", "Synced"));
+                    let over =
+                        || failed_sync(object).filter(|(again, _)| !again && !is("/status/sync/status", "Synced"));
                     let wrong = met(object).or_else(|| over().map(|(_, message)| message));
                     wrong.map_or(Way::Going(why), Way::Failing)
                 }
@@ -257,7 +258,8 @@ mod tests {
         object["status"]["operationState"] = json!({ "phase": "Failed", "message": "no namespace" });
         assert_eq!(Aim::Synced.way(Some(&object)), Way::Failing("no namespace".into()));
         // It is tried again.
-        object["status"]["operationState"] = json!({ "phase": "Running", "finishedAt": "x", "message": "no namespace" });
+        object["status"]["operationState"] =
+            json!({ "phase": "Running", "finishedAt": "x", "message": "no namespace" });
         assert_eq!(Aim::Ready.way(Some(&object)), Way::Going("Failing no namespace".into()));
         let condition = json!({ "type": "ConnectionInitializationSucceeded", "status": "Unknown", "message": "away" });
         let environment = json!({ "status": { "conditions": [condition] } });

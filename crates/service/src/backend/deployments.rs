@@ -120,7 +120,7 @@ impl Deployments {
             // Nothing of a namespace that was made anew is known yet: what is there is of an earlier one of its name.
             (None, Some(_)) if !known.is_empty() => match self.user(view, None, &known).await? {
                 Some(earlier) => earlier,
-                None => return Ok((changes, Plan::nothing())),
+                None => return Ok((changes, (Plan::nothing(), true))),
             },
             // There is nothing of it, or nobody whose it could be.
             _ => return Ok((changes, (Plan::nothing(), true))),

@@ -117,7 +117,7 @@ const FIRST: usize = 20;
 
 async fn tenants_take_turns_at_the_agent(base: Base) {
     let mut stage = Stage::set(base, false).await;
-    stage.start_side(Side::Backend, None, stage.tenants.clone(), stage.engine.clone()).await;
+    stage.start_side(Side::Backend, None, stage.clients()).await;
     for (namespace, count) in [("shop", MANY), ("bank", 3)] {
         for number in 0..count {
             stage.deploy(namespace, &format!("web-{number}"), plain()).await;
@@ -125,7 +125,7 @@ async fn tenants_take_turns_at_the_agent(base: Base) {
         let wanted = if namespace == "shop" { MANY } else { MANY + 3 };
         stage.until("all rows", async || (stage.all::<Operation>().await.len() >= wanted).then_some(())).await;
     }
-    stage.start_side(Side::Agent, None, stage.tenants.clone(), stage.engine.clone()).await;
+    stage.start_side(Side::Agent, None, stage.clients()).await;
     stage.settled().await;
     let bank = stage.all::<ClusterUser>().await.into_iter().find(|user| user.display_name.as_deref() == Some("bank"));
     let bank = bank.unwrap().id;
