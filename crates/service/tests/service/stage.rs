@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_cluster::ambient::Ambient;
 use switchboard_gitops::fleet::moving;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::kinds::CRDS;
@@ -27,7 +26,6 @@ use switchboard_object::yaml;
 use switchboard_service::fleet::Fleet;
 use switchboard_service::store::Gate;
 use switchboard_service::{Agent, Backend, Store, backend, ids, instance, limits};
-use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 
 use crate::argo::{self, Argo};
@@ -127,14 +125,23 @@ impl Stage {
 
     /// All but the roles and an Argo CD, with a database that somebody may have filled before it became ours.
     pub async fn over(base: Base, apart: bool, fill: impl AsyncFnOnce(&Base, &Clients)) -> Stage {
-        let mut clusters = vec![ground().await];
+        let mut clusters = vec![Cluster::ephemeral().await];
         if apart {
-            let other = Cluster::ephemeral().await;
-            install(&other.client()).await;
-            clusters.push(other);
+            clusters.push(Cluster::ephemeral().await);
         }
-        let (tenants, target) = (clusters[0].client(), clusters[0].client_of(BEHIND));
+        clusters.iter().for_each(Cluster::start_controllers);
+        let tenants = clusters[0].client();
         let engine = clusters.last().unwrap().client();
+        clusters[0].logical(BEHIND).await;
+        let target = clusters[0].client_of(BEHIND);
+        for client in clusters.iter().map(Cluster::client) {
+            for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
+                create(&client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+            }
+        }
+        for name in ["shop", "bank"] {
+            create(&tenants, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
+        }
         fill(&base, &Clients { tenants: tenants.clone(), engine: engine.clone(), target: target.clone() }).await;
         let ledger = base.ready().await;
         let system = system(&tenants).await;
@@ -457,32 +464,6 @@ impl Stage {
     pub async fn listed(&self, path: &str) -> Vec<Value> {
         let list = send(&self.engine, "GET", path, Value::Null).await.unwrap();
         list["items"].as_array().unwrap().clone()
-    }
-}
-
-/// What every stage begins with: to make it takes longer than most of what happens on it.
-static GROUND: OnceCell<Cluster> = OnceCell::const_new();
-
-/// A cluster with the kinds, two tenants, and another cluster behind it.
-async fn ground() -> Cluster {
-    let make = async || {
-        let cluster = Cluster::ephemeral().await;
-        cluster.logical(BEHIND).await;
-        let client = cluster.client();
-        install(&client).await;
-        for name in ["shop", "bank"] {
-            create(&client, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
-        }
-        cluster.settle().await;
-        cluster
-    };
-    GROUND.get_or_init(make).await.fork(Ambient::system())
-}
-
-/// The kinds of the service and of Argo CD.
-async fn install(client: &Client) {
-    for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
-        create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
     }
 }
 
