@@ -8,18 +8,22 @@
 #![allow(clippy::unwrap_used)]
 
 mod original;
+mod work;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
-use kube::api::{Api, DynamicObject, ListParams, PostParams};
+use futures::{StreamExt, TryStreamExt};
+use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::{WatchStreamExt, metadata_watcher, watcher};
 use serde_json::json;
 use switchboard_ledger::server::Server;
 use switchboard_suite::process::{Up, binary};
 use switchboard_suite::real::Real;
+use work::{Work, transactions};
 
 /// Tenants that share the deployments.
 const TENANTS: usize = 20;
@@ -36,8 +40,11 @@ const IDLE: Duration = Duration::from_secs(30);
 /// How long work may go on until what is left of it is called idle.
 const PATIENCE_FOR_IDLE: Duration = Duration::from_secs(120);
 
-/// How long programs may take until nothing of their start, or of their work, is under way.
+/// How long programs may take until nothing of their start is under way.
 const SETTLE: Duration = Duration::from_secs(10);
+
+/// How long nothing must have happened until it is called idle. PostgreSQL counts what a connection did up to ten seconds after it.
+const STILL: Duration = Duration::from_secs(25);
 
 const DATABASE: &str = "gitops";
 const NAMESPACE: &str = "argocd-bench";
@@ -81,8 +88,9 @@ async fn embedded(count: usize) {
     for part in 0..PARTS {
         let (from, to) = (count * part / PARTS, count * (part + 1) / PARTS);
         let begin = Instant::now();
+        let all = deployed(&client, to);
         futures::stream::iter(from..to).for_each_concurrent(CREATE_AT_ONCE, |number| create(&client, number)).await;
-        deployed(&client, to, begin).await;
+        all.await.unwrap();
         let took = begin.elapsed().as_secs_f64();
         let resident = resident_kib(up.id()) as f64 / 1024.0;
         println!("| {from} to {to} | {took:.1} s | {:.0} | {resident:.0} MiB |", (to - from) as f64 / took);
@@ -98,13 +106,20 @@ async fn tenants(client: &kube::Client) {
     }
 }
 
-/// Waits until there are so many Applications.
-async fn deployed(client: &kube::Client, count: usize, begin: Instant) {
+/// Ends when there are so many Applications. It watches: to list them all again and again would be the most of the work.
+fn deployed(client: &kube::Client, count: usize) -> tokio::task::JoinHandle<()> {
     let applications = api(client, "argoproj.io/v1alpha1", "Application", NAMESPACE);
-    while applications.list_metadata(&ListParams::default()).await.unwrap().items.len() < count {
-        assert!(begin.elapsed() < PATIENCE, "not all Applications are there");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    tokio::spawn(async move {
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut changes = metadata_watcher(applications, watcher::Config::default()).applied_objects().boxed();
+        let all = async {
+            while seen.len() < count {
+                let object = changes.try_next().await.unwrap().unwrap();
+                seen.insert(object.metadata.name.unwrap());
+            }
+        };
+        tokio::time::timeout(PATIENCE, all).await.expect("all Applications are there");
+    })
 }
 
 /// An API server and a database of their own, with the tenants' kinds.
@@ -123,6 +138,7 @@ impl Ground {
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
         let client = kube::Client::try_from(config).unwrap();
         kinds(&real, folder.path());
+        original::engine_kinds(&real);
         Ground { real, postgres, client, folder }
     }
 
@@ -131,7 +147,7 @@ impl Ground {
         let end = Instant::now() + PATIENCE_FOR_IDLE;
         let mut last = transactions(&self.postgres);
         while Instant::now() < end {
-            tokio::time::sleep(SETTLE).await;
+            tokio::time::sleep(STILL).await;
             let now = transactions(&self.postgres);
             if now == last {
                 return;
@@ -146,12 +162,15 @@ impl Ground {
         tokio::time::sleep(SETTLE).await;
         let resident = |roles: &[Child; 2]| [0, 1].map(|at: usize| resident_kib(roles[at].id()));
         let before = resident(roles);
+        let work = Work::so_far(self).await;
         let begin = Instant::now();
+        let all = deployed(&self.client, count);
         let numbers = futures::stream::iter(0..count);
         numbers.for_each_concurrent(CREATE_AT_ONCE, |number| create(&self.client, number)).await;
         let created = begin.elapsed().as_secs_f64();
-        deployed(&self.client, count, begin).await;
+        all.await.unwrap();
         let took = begin.elapsed().as_secs_f64();
+        let each = Work::so_far(self).await.each(&work, count);
         self.idle().await;
         let after = resident(roles);
         let asked = transactions(&self.postgres);
@@ -164,6 +183,7 @@ impl Ground {
             per(0),
             per(1)
         );
+        println!("{name}, {each}");
         for role in roles {
             let _ = role.kill();
             let _ = role.wait();
@@ -214,7 +234,7 @@ async fn create(client: &kube::Client, number: usize) {
     api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
 }
 
-/// The tenants' kinds; Argo CD's come with `fleet add`.
+/// The tenants' kinds.
 fn kinds(real: &Real, folder: &Path) {
     let file = folder.join("kinds.yaml");
     std::fs::write(&file, switchboard_gitops::kinds::CRDS.join("\n---\n")).unwrap();
@@ -242,12 +262,6 @@ fn resident_kib(process: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
     line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)
-}
-
-/// Transactions of the database so far; those that look are another database's.
-fn transactions(postgres: &Server) -> i64 {
-    let sql = format!("select xact_commit + xact_rollback from pg_stat_database where datname = '{DATABASE}'");
-    postgres.psql("postgres", &sql).unwrap().parse().unwrap()
 }
 
 fn done(command: &mut Command) {

@@ -9,6 +9,7 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use super::{DATABASE, Ground, NAMESPACE, done};
+use switchboard_suite::real::Real;
 
 /// Where it looks for PostgreSQL, and nowhere else.
 const POSTGRES: &str = "127.0.0.1:5432";
@@ -62,16 +63,20 @@ pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> f64 {
     a_second
 }
 
-/// The namespace and the kinds of Argo CD, which `fleet add` makes for ours.
-async fn engine(ground: &Ground) {
+/// The kinds of Argo CD as it publishes them, for both sides: `fleet add` makes open ones where there are none.
+pub fn engine_kinds(real: &Real) {
     let bin = std::env::var_os("SWITCHBOARD_REAL_BIN").expect("`make bench` sets SWITCHBOARD_REAL_BIN");
     let kinds = Path::new(&bin).join("argocd-kinds");
     let mut command = Command::new(Path::new(&bin).join("kubectl"));
-    command.arg("--kubeconfig").arg(ground.real.kubeconfig()).args(["apply", "--server-side"]);
+    command.arg("--kubeconfig").arg(real.kubeconfig()).args(["apply", "--server-side"]);
     for kind in ["application", "appproject"] {
         command.arg("-f").arg(kinds.join(format!("{kind}-crd.yaml")));
     }
     done(&mut command);
+}
+
+/// The namespace of Argo CD, which `fleet add` makes for ours.
+async fn engine(ground: &Ground) {
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
     let namespaces = super::api(&ground.client, "v1", "Namespace", "");
     namespaces.create(&Default::default(), &serde_json::from_value(namespace).unwrap()).await.unwrap();

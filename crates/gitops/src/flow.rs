@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Nothing waits in here. What is under way is seen in the rows when the same is decided again, so that a kill between any two steps
-//! loses nothing: the wish for an agent is a row that is committed with what it is about, and the object that rings for it is made
-//! whenever it is missing.
+//! loses nothing: the wish for an agent is a row that is committed with what it is about. The database tells of it, and an object rings
+//! for it when it stays open.
 //!
 //! # Expected flow
 //! A role reads the resource from the kernel's view and the rows in one [`switchboard_ledger::View`], decides, commits the changes and

@@ -200,18 +200,6 @@ impl Core {
         true
     }
 
-    /// Wakes units for which something changed outside of every cluster, whether their objects are there or not: what is left
-    /// of one that is gone may lie outside as well. False when there is no such operator.
-    pub fn tell(&mut self, now: Moment, operator: &OperatorName, units: Vec<Unit>) -> bool {
-        if !self.operators.contains_key(operator) {
-            return false;
-        }
-        for unit in units {
-            self.wake(now, &UnitId { operator: operator.clone(), unit }, Cause::Outside);
-        }
-        true
-    }
-
     /// Changes an operator's limits while it runs.
     pub fn set_limits(&mut self, now: Moment, operator: &OperatorName, limits: Limits) {
         if let Some(hosted) = self.operators.get_mut(operator) {

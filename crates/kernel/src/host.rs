@@ -298,7 +298,9 @@ impl Host {
             Request::Units(operator, units, changed, reply) => {
                 let _ = reply.send(self.core.set_units(now, &operator, units, &changed));
             }
-            Request::Tell(operator, units, reply) => drop(reply.send(self.core.tell(now, &operator, units))),
+            Request::Tell(operator, units, party, reply) => {
+                let _ = reply.send(self.core.tell_of(now, &operator, units, party.as_ref()));
+            }
             Request::Limits(global, operators) => {
                 self.gate.set(global.requests_per_second);
                 self.core.set_global(global);

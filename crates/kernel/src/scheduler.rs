@@ -10,6 +10,7 @@ pub(crate) mod window;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::decision::Cause;
@@ -149,6 +150,12 @@ impl Scheduler {
         let Some(line) = self.operators.get_mut(&unit.operator).filter(|line| !line.removed) else { return };
         line.units.entry(unit.unit.clone()).or_default().wake(now, cause);
         line.place(&unit.unit, &mut self.arrivals);
+    }
+
+    /// From here on, and until it is forgotten, a unit takes turns with those of other parties, and not with other namespaces.
+    pub fn assign(&mut self, unit: &UnitId, party: &Arc<str>) {
+        let Some(line) = self.operators.get_mut(&unit.operator).filter(|line| !line.removed) else { return };
+        line.units.entry(unit.unit.clone()).or_default().party = Some(party.clone());
     }
 
     /// Every unit that may run now. They count as running until [`Scheduler::finish`].

@@ -5,6 +5,7 @@ mod error;
 mod view;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -43,7 +44,27 @@ pub struct Ledger {
     pub(crate) sealing: Arc<Sealing>,
     /// Rung after each commit of this process.
     pub(crate) bell: watch::Sender<u64>,
+    asked: Arc<Asked>,
     told: String,
+}
+
+/// What was asked of a database by this process.
+#[derive(Debug, Default)]
+struct Asked {
+    views: AtomicU64,
+    commits: AtomicU64,
+    rows: AtomicU64,
+}
+
+/// How much was asked of a database, for whoever counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Views that were opened.
+    pub views: u64,
+    /// Lists of changes that were tried.
+    pub commits: u64,
+    /// Rows that were read in views.
+    pub rows: u64,
 }
 
 impl Ledger {
@@ -51,7 +72,8 @@ impl Ledger {
     pub async fn open(address: &Address, sealing: Sealing) -> Result<Ledger, LedgerError> {
         let told = address.to_string();
         let pool = Pool::connect(address).await.map_err(|source| LedgerError::Connect { to: told.clone(), source })?;
-        Ok(Ledger { pool, sealing: Arc::new(sealing), bell: watch::Sender::new(0), told })
+        let asked = Arc::default();
+        Ok(Ledger { pool, sealing: Arc::new(sealing), bell: watch::Sender::new(0), asked, told })
     }
 
     /// Where the database is, in words.
@@ -59,10 +81,18 @@ impl Ledger {
         &self.told
     }
 
+    /// How much was asked of it until now, by this process; signals count their own.
+    pub fn counts(&self) -> Counts {
+        let Asked { views, commits, rows } = &*self.asked;
+        let [views, commits, rows] = [views, commits, rows].map(|count| count.load(Ordering::Relaxed));
+        Counts { views, commits, rows }
+    }
+
     /// A view of the database as it is now.
     pub async fn view(&self) -> Result<View, LedgerError> {
+        self.asked.views.fetch_add(1, Ordering::Relaxed);
         let transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
-        Ok(View::new(transaction, self.pool.dialect(), Arc::clone(&self.sealing)))
+        Ok(View::new(transaction, self.pool.dialect(), Arc::clone(&self.sealing), Arc::clone(&self.asked)))
     }
 
     /// The row of a key, if there is one.
@@ -87,6 +117,7 @@ impl Ledger {
             return Ok(());
         }
         let rows = commit::prepare(changes)?;
+        self.asked.commits.fetch_add(1, Ordering::Relaxed);
         let mut attempt = 1;
         loop {
             match commit::attempt(self, changes, &rows).await {

@@ -53,7 +53,7 @@ mod statement;
 pub use address::Address;
 pub use change::Change;
 pub use key::Key;
-pub use ledger::{Filter, Ledger, LedgerError, View};
+pub use ledger::{Counts, Filter, Ledger, LedgerError, View};
 pub use row::{Column, Row, Table};
 pub use seal::Sealing;
 pub use secret::Secret;

@@ -13,7 +13,7 @@ mod cursor;
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::ledger::{Ledger, LedgerError, within};
 use crate::pool::Intent;
@@ -34,6 +34,9 @@ const TRIM_EVERY: usize = 1000;
 
 /// How often the log is looked at while there is no bell.
 const POLL: Duration = Duration::from_secs(2);
+
+/// The least time between two looks: many commit at the same time, and one look is enough for all of them.
+const GATHER: Duration = Duration::from_millis(25);
 
 /// How long until changes are looked for that an open transaction may still put before those that were read.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -70,6 +73,7 @@ pub struct Signals {
     settle: Duration,
     read_since_trim: usize,
     reads: u64,
+    looked: Option<Instant>,
 }
 
 impl Ledger {
@@ -77,7 +81,7 @@ impl Ledger {
     pub async fn signals(&self) -> Result<Signals, LedgerError> {
         let bell = Bell::new(self).await;
         let cursor = Cursor::at(start(self).await?);
-        Ok(Signals { ledger: self.clone(), bell, cursor, due: true, settle: SETTLE, read_since_trim: 0, reads: 0 })
+        Ok(Signals { ledger: self.clone(), bell, cursor, due: true, settle: SETTLE, read_since_trim: 0, reads: 0, looked: None })
     }
 }
 
@@ -89,6 +93,10 @@ impl Signals {
                 self.wait().await;
                 self.due = true;
             }
+            if let Some(looked) = self.looked {
+                sleep_until(looked + GATHER).await;
+            }
+            self.looked = Some(Instant::now());
             match self.look().await {
                 Ok(signals) if signals.is_empty() => self.due = false,
                 Ok(signals) => {

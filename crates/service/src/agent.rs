@@ -2,15 +2,18 @@
 
 mod applications;
 mod belongings;
+mod follow;
 mod operations;
 mod step;
 mod wanted;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_kernel::operator::{Operator, Reaching};
 
 use crate::store::Store;
+use operations::Names;
 
 /// The operator of Operations.
 pub const OPERATIONS_NAME: &str = "gitops-operations";
@@ -21,6 +24,9 @@ pub const SECRETS_NAME: &str = "gitops-secrets";
 /// The operator of Argo CD's projects.
 pub const PROJECTS_NAME: &str = "gitops-projects";
 
+/// Of how many Operations it is kept in mind which objects they are about.
+const MAX_GUESSES: usize = 10_000;
+
 /// The agent role. It works for every Argo CD of the management cluster that the database knows.
 #[derive(Clone)]
 pub struct Agent(Arc<Inner>);
@@ -28,12 +34,14 @@ pub struct Agent(Arc<Inner>);
 struct Inner {
     store: Store,
     isolated: bool,
+    /// Which objects open Operations were about when they were last looked at.
+    names: Mutex<BTreeMap<String, Names>>,
 }
 
 impl Agent {
     /// Over a database. With `isolated`, tenants have projects of their own; as the backend's.
     pub fn new(store: Store, isolated: bool) -> Agent {
-        Agent(Arc::new(Inner { store, isolated }))
+        Agent(Arc::new(Inner { store, isolated, names: Mutex::default() }))
     }
 
     /// Its operators.
@@ -52,5 +60,17 @@ impl Agent {
 
     fn is_isolated(&self) -> bool {
         self.0.isolated
+    }
+
+    fn guessed(&self, operation: &str) -> Option<Names> {
+        self.0.names.lock().unwrap_or_else(PoisonError::into_inner).get(operation).cloned()
+    }
+
+    fn guess(&self, operation: &str, names: Option<Names>) {
+        let mut all = self.0.names.lock().unwrap_or_else(PoisonError::into_inner);
+        match names {
+            Some(names) if all.len() < MAX_GUESSES => drop(all.insert(operation.to_string(), names)),
+            _ => drop(all.remove(operation)),
+        }
     }
 }

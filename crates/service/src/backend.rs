@@ -4,29 +4,31 @@ mod credentials;
 mod deployments;
 mod environments;
 mod follow;
+mod news;
 mod sync_runs;
 mod tenants;
 mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::flow::{credential, environment};
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::operator::{Declaration, Declared, Operator, OperatorName, Reaching, Units};
+use switchboard_kernel::operator::{Declaration, Declared, Operator, OperatorName, Reaching, Unit, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::resource::{Resource, Selection};
-use switchboard_ledger::ids::Uid;
+use switchboard_ledger::Moment;
+use switchboard_ledger::ids::{OperationId, Uid};
 
 use crate::asked::Asked;
 use crate::desk::Desk;
 use crate::network::{self, Network};
-use crate::resources::{CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, OPERATIONS, SECRETS, SYNC_RUNS};
+use crate::resources::{CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, SECRETS, SYNC_RUNS};
 use crate::rows::Named;
 use crate::store::Store;
+use news::{Open, Settled};
 
 /// The operator of GitOpsDeployments.
 pub const DEPLOYMENTS_NAME: &str = "gitops-deployments";
@@ -77,12 +79,12 @@ struct Inner {
     /// Questions about service accounts that nobody wants any more.
     accounts: Arc<Desk<environment::Question, environment::Answer>>,
     credentials: Arc<Desk<credential::Question, credential::Answer>>,
-    /// Whether the upkeep of Operations soon looks at open ones again.
-    is_kept_up: AtomicBool,
-    /// Whether an Operation changed since it last began to look.
-    is_news: AtomicBool,
-    /// What was seen of a namespace when it was settled, as a hash.
-    settled: Mutex<BTreeMap<Box<str>, u64>>,
+    open: Mutex<Open>,
+    settled: Settled,
+    /// Deployments that go when an Operation is over, and have no rows to be found by.
+    removals: Mutex<BTreeMap<OperationId, Unit>>,
+    /// From when on Operations that are over are looked through; at once if nobody has.
+    sweep: Mutex<Option<Moment>>,
 }
 
 impl Backend {
@@ -94,9 +96,10 @@ impl Backend {
             environments: Arc::default(),
             accounts: Arc::default(),
             credentials: Arc::default(),
-            is_kept_up: AtomicBool::default(),
-            is_news: AtomicBool::default(),
-            settled: Mutex::default(),
+            open: Mutex::default(),
+            settled: Settled::default(),
+            removals: Mutex::default(),
+            sweep: Mutex::default(),
         }))
     }
 
@@ -132,44 +135,22 @@ impl Backend {
         );
     }
 
-    /// The upkeep begins to look: what changes from here on it may not see.
-    fn begin_upkeep(&self) {
-        self.0.is_news.store(false, Ordering::SeqCst);
+    /// Operations that are open, as far as the database told.
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The upkeep looks at open Operations again, or there are none. Says whether it must after all: either it is told here, or it
-    /// is woken.
-    fn end_upkeep(&self, looks_again: bool) -> bool {
-        self.0.is_kept_up.store(looks_again, Ordering::SeqCst);
-        let missed = !looks_again && self.0.is_news.load(Ordering::SeqCst);
-        if missed {
-            self.0.is_kept_up.store(true, Ordering::SeqCst);
-        }
-        missed
+    fn removals(&self) -> MutexGuard<'_, BTreeMap<OperationId, Unit>> {
+        self.0.removals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An Operation changed. Says whether the upkeep must be woken for it.
-    fn wakes_upkeep(&self) -> bool {
-        self.0.is_news.store(true, Ordering::SeqCst);
-        !self.0.is_kept_up.load(Ordering::SeqCst)
+    fn settled(&self) -> &Settled {
+        &self.0.settled
     }
 
-    fn is_settled(&self, namespace: &str, seen: u64) -> bool {
-        self.0.settled.lock().unwrap_or_else(PoisonError::into_inner).get(namespace) == Some(&seen)
-    }
-
-    /// Remembered while the namespace is there.
-    fn set_settled(&self, namespace: &str, seen: u64, is_there: bool) {
-        let mut settled = self.0.settled.lock().unwrap_or_else(PoisonError::into_inner);
-        match is_there {
-            true => drop(settled.insert(namespace.into(), seen)),
-            false => drop(settled.remove(namespace)),
-        }
-    }
-
-    /// Nothing that was seen counts any more.
-    fn unsettle(&self) {
-        self.0.settled.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    /// When Operations that are over are next looked through, and what it is from now on.
+    fn sweep(&self) -> MutexGuard<'_, Option<Moment>> {
+        self.0.sweep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn store(&self) -> &Store {
@@ -186,15 +167,13 @@ impl Backend {
     }
 }
 
-/// Reads tenants' kinds, writes the status of its own, and rings.
+/// Reads tenants' kinds, and writes the status of its own.
 fn declaration(units: &Resource, more: &[&Resource]) -> Declaration {
     let mut inputs: BTreeSet<Declared> = more.iter().copied().map(Declared::every).collect();
     inputs.extend([Declared::every(&NAMESPACES), Declared::every(units)]);
-    let rings = Declared::every(&OPERATIONS).at(Place::Management);
-    inputs.insert(rings.clone());
     Declaration {
         inputs,
-        outputs: BTreeSet::from([Declared::every(units), rings]),
+        outputs: BTreeSet::from([Declared::every(units)]),
         service_account: None,
         units: Units::Each { place: Place::Configuration, resource: units.clone(), selection: Selection::all() },
     }

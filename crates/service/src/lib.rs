@@ -4,7 +4,7 @@
 //!  tenants' cluster                                                        engine cluster
 //!  GitOpsDeployment, SyncRun, … ─▶ backend ─▶ rows ─▶ agent ─▶ Application, AppProject, Secrets
 //!        .status ◀──────────────── (units)  ◀─ rows ◀ (units) ◀──── .status        │
-//!                                     └──────── Operation (rings) ────▶            ▼  Argo CD
+//!                                     └─ Operation, where nobody hears ─▶          ▼  Argo CD
 //! ```
 //!
 //! What is decided is decided in `switchboard-gitops`. Here it is read, asked, committed and written: a unit of an operator

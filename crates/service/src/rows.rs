@@ -72,6 +72,16 @@ pub async fn operation(view: &mut View, id: &OperationId) -> Read<Option<Operati
     view.get(&Key::from(id)).await
 }
 
+/// Operations that somebody still waits for. Those that are over, and by far the most, are not read.
+///
+/// # Errors
+/// As reading.
+pub async fn open_operations(view: &mut View) -> Read<Vec<Operation>> {
+    let mut open = view.list(&Filter::all().is("state", OperationState::Waiting)).await?;
+    open.extend(view.list::<Operation>(&Filter::all().is("state", OperationState::InProgress)).await?);
+    Ok(open)
+}
+
 /// Whether somebody still waits for it.
 pub fn is_open(row: &Operation) -> bool {
     matches!(row.state, OperationState::Waiting | OperationState::InProgress)

@@ -31,6 +31,8 @@ mod projects;
 mod restore;
 #[path = "service/room.rs"]
 mod room;
+#[path = "service/scale.rs"]
+mod scale;
 #[path = "service/several.rs"]
 mod several;
 #[path = "service/stage.rs"]

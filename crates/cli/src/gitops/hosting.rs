@@ -170,7 +170,7 @@ impl Service {
         if let Some(agent) = self.agent {
             let handle = handle.clone();
             tasks.push(tokio::spawn(async move {
-                while let Err(error) = agent.look_at_all(&handle).await {
+                while let Err(error) = agent.follow(handle.clone()).await {
                     say(failure::tell(&error));
                     tokio::time::sleep(FOLLOW_AGAIN).await;
                 }

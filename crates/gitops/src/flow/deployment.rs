@@ -110,7 +110,7 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> Decision {
 
 /// The id of the Operation that removes what a deployment was: always the same, so that it is asked for once and found again.
 pub fn removal_id(deployment: &Uid) -> OperationId {
-    OperationId::from(format!("delete-{deployment}"))
+    OperationId::from(format!("{}{deployment}", operation::REMOVAL))
 }
 
 /// Removes all rows of a deployment, in an order in which none refers to one that is gone.

@@ -1,6 +1,6 @@
 //! Operations: how the backend tells the agent that a row changed.
 //!
-//! The row counts. It is committed with the change it is about; the object only rings, and is made again whenever it is missing.
+//! The row counts. It is committed with the change it is about, and the database tells of it; the object only rings, where nobody heard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +19,9 @@ pub const KEEP_COMPLETED_MS: i64 = 60 * 60 * 1000;
 
 /// How long an Operation is kept that failed: somebody may look.
 pub const KEEP_FAILED_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// What begins the key of an Operation that removes a deployment, whose uid follows.
+pub const REMOVAL: &str = "delete-";
 
 /// What an agent should look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +83,14 @@ pub fn is_overdue(row: &Operation, now: Moment) -> bool {
 
 fn is_open(row: &Operation) -> bool {
     matches!(row.state, OperationState::Waiting | OperationState::InProgress)
+}
+
+/// Whether a service asked for it: only then does its key have the form of a UUID, behind [`REMOVAL`] where something goes. An agent
+/// takes it from the database. Rows of any other key are somebody's own, and wait for an Operation resource.
+pub fn is_of_service(id: &OperationId) -> bool {
+    let uuid = id.as_str().strip_prefix(REMOVAL).unwrap_or(id.as_str());
+    let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
+    uuid.len() == 36 && uuid.bytes().enumerate().all(|(at, byte)| if is_dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
 }
 
 /// The agent begins with a row.

@@ -45,7 +45,15 @@ pub fn object(id: &OperationId, namespace: &str, is_cleanup: bool) -> Value {
     object
 }
 
+/// What every name of ours begins with; the key of the row follows.
+const NAME: &str = "operation-";
+
 /// Its name.
 pub fn name(id: &OperationId) -> String {
-    format!("operation-{id}")
+    format!("{NAME}{id}")
+}
+
+/// The key of the row that an object of this name of ours is for, whether it is there or not.
+pub fn row_of(name: &str) -> Option<String> {
+    name.strip_prefix(NAME).filter(|id| !id.is_empty()).map(str::to_string)
 }

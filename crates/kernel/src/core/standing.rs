@@ -1,6 +1,7 @@
 //! Where each unit stands, and the state of the whole.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Core;
@@ -254,6 +255,33 @@ impl Core {
     pub fn unit(&self, now: Moment, unit: &UnitId) -> Option<UnitState> {
         let stand = self.standings.0.get(&unit.operator)?.get(&unit.unit)?;
         Some(self.unit_state(now, &unit.operator, &unit.unit, stand))
+    }
+
+    /// Wakes units for which something changed outside of every cluster, whether their objects are there or not: what is left
+    /// of one that is gone may lie outside as well. False when there is no such operator.
+    pub fn tell(&mut self, now: Moment, operator: &OperatorName, units: Vec<Unit>) -> bool {
+        self.tell_of(now, operator, units, None)
+    }
+
+    /// The same of units that take turns by a party, whatever their namespaces are.
+    pub fn tell_of(
+        &mut self,
+        now: Moment,
+        operator: &OperatorName,
+        units: Vec<Unit>,
+        party: Option<&Arc<str>>,
+    ) -> bool {
+        if !self.operators.contains_key(operator) {
+            return false;
+        }
+        for unit in units {
+            let unit = UnitId { operator: operator.clone(), unit };
+            if let Some(party) = party {
+                self.scheduler.assign(&unit, party);
+            }
+            self.wake(now, &unit, Cause::Outside);
+        }
+        true
     }
 
     /// Wakes a unit of an operator, or all of them, because somebody asks for it. Says how many; `None` when there is no

@@ -24,7 +24,7 @@ pub(super) enum Request {
     Pause(OperatorName, bool, oneshot::Sender<bool>),
     Add(Box<Added>),
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
-    Tell(OperatorName, Vec<Unit>, oneshot::Sender<bool>),
+    Tell(OperatorName, Vec<Unit>, Option<Arc<str>>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
     Fields(ObjectKey, oneshot::Sender<Result<Option<Value>, String>>),
     Picture(oneshot::Sender<Arc<Snapshot>>),
@@ -125,7 +125,17 @@ impl Handle {
     /// # Errors
     /// When the host has stopped.
     pub async fn tell(&self, operator: OperatorName, units: Vec<Unit>) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Tell(operator, units, reply)).await
+        self.ask_for(|reply| Request::Tell(operator, units, None, reply)).await
+    }
+
+    /// As [`Handle::tell`], of units that somebody shares with others whose units have the same namespace: from here on they
+    /// take turns by `party`, not by their namespace.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn tell_of(&self, operator: OperatorName, party: &str, units: Vec<Unit>) -> Result<bool, Stopped> {
+        let party = Some(Arc::from(party));
+        self.ask_for(|reply| Request::Tell(operator, units, party, reply)).await
     }
 
     /// Pauses an operator, or lets it go on. False when there is no such operator.

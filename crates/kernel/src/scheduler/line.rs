@@ -72,7 +72,10 @@ impl Line {
     /// Gives a turn to everything that may run by now.
     fn ripen(&mut self, now: Moment) {
         let due = self.queue.range((self.turns.after(), Bound::Unbounded)).take_while(|(at, ..)| *at <= now);
-        due.for_each(|(_, _, unit)| self.turns.push(unit));
+        due.for_each(|(_, _, unit)| {
+            let party = self.units.get(unit).and_then(|entry| entry.party.clone());
+            self.turns.push(unit, party);
+        });
         self.turns.until = self.turns.until.max(Some(now));
     }
 
@@ -92,7 +95,7 @@ impl Line {
             entry.queued = Some((at, *arrivals));
             self.queue.insert((at, *arrivals, unit.clone()));
             if self.turns.until.is_some_and(|until| at <= until) {
-                self.turns.push(unit);
+                self.turns.push(unit, entry.party.clone());
             }
         }
     }

@@ -1,5 +1,6 @@
 //! One unit: what it is wanted for, and what it must wait for first.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::decision::{Cause, MAX_CAUSES};
@@ -36,6 +37,8 @@ pub(super) struct Entry {
     pub(super) parked: Option<Box<[TableKey]>>,
     /// Forgotten, but for the rests it must still keep should it be woken.
     pub(super) gone: bool,
+    /// By whom it takes turns, if not by its namespace.
+    pub(super) party: Option<Arc<str>>,
     /// Its place in the queue of its operator.
     pub(super) queued: Option<(Moment, u64)>,
 }

@@ -1,8 +1,9 @@
 //! Reading.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::{LedgerError, within};
+use super::{Asked, LedgerError, within};
 use crate::key::Key;
 use crate::pool::Transaction;
 use crate::row::{Row, Table};
@@ -54,11 +55,25 @@ pub struct View {
     transaction: Transaction,
     dialect: Dialect,
     sealing: Arc<Sealing>,
+    asked: Arc<Asked>,
+    /// What was asked in it, and the answers: there will be no others.
+    known: Vec<Known>,
 }
 
+/// A question and its answer.
+struct Known {
+    sql: String,
+    values: Vec<Value>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// How many questions are known, and of how many rows an answer may be: what is read in pages is read once.
+const MAX_KNOWN: usize = 64;
+const MAX_KNOWN_ROWS: usize = 16;
+
 impl View {
-    pub(super) fn new(transaction: Transaction, dialect: Dialect, sealing: Arc<Sealing>) -> View {
-        View { transaction, dialect, sealing }
+    pub(super) fn new(transaction: Transaction, dialect: Dialect, sealing: Arc<Sealing>, asked: Arc<Asked>) -> View {
+        View { transaction, dialect, sealing, asked, known: Vec::new() }
     }
 
     /// The row of a key, if there is one.
@@ -88,8 +103,21 @@ impl View {
         }
         values.extend(filter.after.iter().flat_map(|key| key.parts()).map(|part| Value::from(part.as_str())));
         let sql = self.dialect.select(table, &equal, filter.after.is_some(), filter.limit);
-        let rows = within("read rows", self.transaction.fetch(sql, &kinds(table), &values)).await?;
+        let rows = self.ask(table, sql, values).await?;
         rows.into_iter().map(|row| Ok(R::from_values(open(table, row, &self.sealing)?)?)).collect()
+    }
+
+    /// One state has one answer to a question: it is asked once.
+    async fn ask(&mut self, table: &Table, sql: String, values: Vec<Value>) -> Result<Vec<Vec<Value>>, LedgerError> {
+        if let Some(known) = self.known.iter().find(|known| known.sql == sql && known.values == values) {
+            return Ok(known.rows.clone());
+        }
+        let rows = within("read rows", self.transaction.fetch(sql.clone(), &kinds(table), &values)).await?;
+        self.asked.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        if self.known.len() < MAX_KNOWN && rows.len() <= MAX_KNOWN_ROWS {
+            self.known.push(Known { sql, values, rows: rows.clone() });
+        }
+        Ok(rows)
     }
 
     /// How many rows have this value in this column.

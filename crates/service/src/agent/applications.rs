@@ -9,7 +9,7 @@ use switchboard_gitops::argo::application::{self, corrected};
 use switchboard_gitops::argo::{DATABASE_ID, status};
 use switchboard_gitops::fleet::moving::is_held;
 use switchboard_gitops::flow::operation::{Wish, ask};
-use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
+use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
@@ -21,8 +21,8 @@ use switchboard_ledger::{Change, Filter, Key};
 use super::{APPLICATIONS_NAME, Agent};
 use crate::asked::{self, stamp};
 use crate::error::ServiceError;
-use crate::resources::{APPLICATIONS, OPERATIONS};
-use crate::{doorbell, ids, rows};
+use crate::resources::APPLICATIONS;
+use crate::{ids, rows};
 
 /// How soon an Application that was not as it should be is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -46,10 +46,9 @@ impl Outward for Applications {
     }
 
     fn declaration(&self) -> Declaration {
-        let rings = Declared::every(&OPERATIONS).at(Place::Management);
         Declaration {
-            inputs: BTreeSet::from([rings.clone()]),
-            outputs: BTreeSet::from([rings]),
+            inputs: BTreeSet::new(),
+            outputs: BTreeSet::new(),
             service_account: None,
             units: Units::Each {
                 place: Place::Management,
@@ -77,7 +76,7 @@ impl Outward for Applications {
             object: object.map(|object| object.value()),
         };
         let answer = outside.ask(serde_json::to_value(&seen)?).map_err(Stop::Failed)?;
-        doorbell::unless_rung(serde_json::from_value(answer)?, view)
+        Ok(serde_json::from_value(answer)?)
     }
 }
 
@@ -146,8 +145,5 @@ async fn undo(
         changes.extend(ask(&operations, &wish, || OperationId::from(ids::new()), now));
     }
     // Whoever is at it may have looked before the edit: this is looked at again.
-    let mut plan = Plan::nothing().waiting("to be put right").again_after(LOOK_AGAIN);
-    let open = doorbell::open_after(&operations, changes);
-    plan.mutations.extend(doorbell::rings(view, &open, true).await?);
-    Ok(plan)
+    Ok(Plan::nothing().waiting("to be put right").again_after(LOOK_AGAIN))
 }

@@ -17,8 +17,7 @@ use switchboard_kernel::view::{Outside, View};
 
 use super::{Agent, PROJECTS_NAME, SECRETS_NAME, wanted};
 use crate::asked::{secret, stamp, text};
-use crate::doorbell;
-use crate::resources::{APPLICATIONS, OPERATIONS, PROJECTS, SECRETS};
+use crate::resources::{APPLICATIONS, PROJECTS, SECRETS};
 
 /// The operator of Secrets, or of projects.
 pub struct Belongings {
@@ -67,8 +66,8 @@ impl Outward for Belongings {
         // Argo CD's projects have no label of ours.
         let selection = if self.kind == SECRETS { Selection::all().labelled(DATABASE_ID) } else { Selection::all() };
         Declaration {
-            inputs: [&OPERATIONS, &APPLICATIONS, &SECRETS].into_iter().map(of).collect(),
-            outputs: BTreeSet::from([of(&OPERATIONS), of(&self.kind)]),
+            inputs: [&APPLICATIONS, &SECRETS].into_iter().map(of).collect(),
+            outputs: BTreeSet::from([of(&self.kind)]),
             service_account: None,
             units: Units::Each { place: Place::Management, resource: self.kind.clone(), selection },
         }
@@ -105,7 +104,7 @@ impl Outward for Belongings {
                 plan.push(Mutation::delete(&self.kind, unit.namespace(), unit.name()).at(Place::Management));
                 Ok(plan)
             }
-            None => doorbell::unless_rung(told.plan, view),
+            None => Ok(told.plan),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Units: Operations, each of which rings for a row.
+//! Units: Operations. A row is told of by the database, or an Operation resource rings for it.
 //!
-//! A unit asks twice: which objects its row is about, and, with those, what is to be done.
+//! A unit asks twice: which objects its row is about, and, with those, what is to be done. Which they are is kept in mind for its next
+//! run, and no more than a guess: rows that are about others by then have it look again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::argo::DATABASE_ID;
 use switchboard_gitops::fleet::{self, moving::is_held};
+use switchboard_gitops::flow::Write;
 use switchboard_gitops::flow::agent::Step;
 use switchboard_gitops::flow::operation::{begin, finish};
 use switchboard_gitops::kinds;
@@ -28,6 +30,9 @@ use crate::resources::{APPLICATIONS, OPERATIONS, PROJECTS, SECRETS};
 use crate::writes::mutation;
 use crate::{doorbell, rows};
 
+/// How often a unit looks because its rows are about other objects than those it looked at.
+const MAX_LOOKS: usize = 8;
+
 /// How soon is looked again at what a move holds.
 const MOVE_LOOK: Duration = Duration::from_millis(500);
 
@@ -42,12 +47,14 @@ pub struct Ring {
     stamp: String,
     /// The namespace it rings in.
     pub(super) namespace: String,
-    /// The name of what rings.
+    /// The name of what rings, or would.
     name: String,
+    /// Whether something rings.
+    is_rung: bool,
     /// The row.
     pub(super) operation: String,
-    /// The objects of that row; none while they are not known.
-    pub(super) live: Option<Live>,
+    /// The objects of that row, and which were looked at; none while they are not known.
+    pub(super) live: Option<(Live, Names)>,
 }
 
 /// Objects as they are.
@@ -71,8 +78,18 @@ impl Live {
     }
 }
 
+/// What a unit is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Told {
+    /// To look at these.
+    Look(Names),
+    /// What is to be written.
+    Plan(Plan),
+}
+
 /// Which objects a row is about.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
     /// Applications by name.
     pub applications: Vec<String>,
@@ -107,29 +124,36 @@ impl Outward for Operations {
     fn reach(&self, request: &Value) -> Result<Value, String> {
         self.0.store().wait(async {
             let ring: Ring = serde_json::from_value(request.clone())?;
-            Ok(match &ring.live {
-                None => serde_json::to_value(self.names(&ring).await?)?,
-                Some(live) => serde_json::to_value(self.work(&ring, live).await?)?,
-            })
+            let told = match &ring.live {
+                None => Told::Look(self.names(&ring).await?),
+                Some((live, names)) => self.work(&ring, live, names).await?,
+            };
+            Ok(serde_json::to_value(told)?)
         })
     }
 
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let at = view.at(Place::Management);
-        let Some(object) = at.get(&OPERATIONS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
+        let object = at.get(&OPERATIONS, unit.namespace(), unit.name())?;
+        let said = object.as_ref().map(|object| text(&object.value(), "/spec/operationID"));
+        let Some(operation) = said.or_else(|| kinds::operation::row_of(unit.name())) else { return Ok(Plan::nothing()) };
         let mut ring = Ring {
             now: view.now().to_string(),
             stamp: stamp(view),
             namespace: unit.namespace().to_string(),
             name: unit.name().to_string(),
-            operation: text(&object.value(), "/spec/operationID"),
+            is_rung: object.is_some(),
+            operation,
             live: None,
         };
-        let answer = outside.ask(serde_json::to_value(&ring)?).map_err(Stop::Failed)?;
-        let names: Names = serde_json::from_value(answer)?;
-        ring.live = Some(look(view, unit.namespace(), &names)?);
-        let answer = outside.ask(serde_json::to_value(&ring)?).map_err(Stop::Failed)?;
-        doorbell::unless_rung(serde_json::from_value(answer)?, view)
+        for _ in 0..MAX_LOOKS {
+            let answer = outside.ask(serde_json::to_value(&ring)?).map_err(Stop::Failed)?;
+            match serde_json::from_value(answer)? {
+                Told::Look(names) => ring.live = Some((look(view, unit.namespace(), &names)?, names)),
+                Told::Plan(plan) => return doorbell::unless_rung(plan, view),
+            }
+        }
+        Err(Stop::failed("its rows are about other objects each time they are read"))
     }
 }
 
@@ -158,19 +182,38 @@ fn look(view: &View, namespace: &str, names: &Names) -> Result<Live, Stop> {
     Ok(live)
 }
 
+/// Which objects a row is about; none if it is over.
+async fn names_of(view: &mut switchboard_ledger::View, ring: &Ring) -> Result<Names, ServiceError> {
+    match rows::operation(view, &OperationId::from(ring.operation.as_str())).await? {
+        Some(row) if rows::is_open(&row) => super::step::names(view, &row).await,
+        _ => Ok(Names::default()),
+    }
+}
+
 impl Operations {
     async fn names(&self, ring: &Ring) -> Result<Names, ServiceError> {
+        if let Some(names) = self.0.guessed(&ring.operation) {
+            return Ok(names);
+        }
         let mut view = self.0.store().ledger().view().await?;
-        let names = match rows::operation(&mut view, &OperationId::from(ring.operation.as_str())).await? {
-            Some(row) if rows::is_open(&row) => super::step::names(&mut view, &row).await?,
-            _ => Names::default(),
-        };
+        let names = names_of(&mut view, ring).await?;
         view.end().await?;
         Ok(names)
     }
 
-    async fn work(&self, ring: &Ring, live: &Live) -> Result<Plan, ServiceError> {
-        self.0.store().settle(async |view| self.decide_on(view, ring, live).await).await
+    async fn work(&self, ring: &Ring, live: &Live, looked_at: &Names) -> Result<Told, ServiceError> {
+        let decided = self.0.store().settle(async |view| {
+            let names = names_of(view, ring).await?;
+            if names != *looked_at {
+                return Ok((vec![], Told::Look(names)));
+            }
+            let (changes, plan) = self.decide_on(view, ring, live).await?;
+            Ok((changes, Told::Plan(plan)))
+        });
+        let told = decided.await?;
+        let goes_on = matches!(&told, Told::Plan(plan) if plan.again.is_some() || !plan.mutations.is_empty());
+        self.0.guess(&ring.operation, goes_on.then(|| looked_at.clone()));
+        Ok(told)
     }
 
     async fn decide_on(
@@ -183,6 +226,9 @@ impl Operations {
         let row = rows::operation(view, &OperationId::from(ring.operation.as_str())).await?;
         let silent = || {
             let mut plan = Plan::in_order();
+            if !ring.is_rung {
+                return plan;
+            }
             plan.push(Mutation::delete(&OPERATIONS, &ring.namespace, &ring.name).at(Place::Management));
             plan
         };
@@ -203,29 +249,36 @@ impl Operations {
         if !rows::is_open(&row) {
             return Ok((vec![], silent()));
         }
+        // What has to wait rings meanwhile: a unit without an object is forgotten as soon as it has nothing to write.
+        let mut waits = Plan::in_order();
+        if !ring.is_rung {
+            waits.mutations = doorbell::rings(view, std::slice::from_ref(&row), false).await?;
+        }
         // While a unit is on its way to another Argo CD, nothing about it begins, and nobody but the move touches it.
-        let moves = || Plan::nothing().waiting("a move to end").again_after(MOVE_LOOK);
+        let moves = |waits: Plan| waits.waiting("a move to end").again_after(MOVE_LOOK);
         if live.applications.iter().any(is_held) {
-            return Ok((vec![], moves()));
+            return Ok((vec![], moves(waits)));
         }
         let mut begun = Vec::new();
         if row.state == OperationState::Waiting {
             match fleet::may_begin(super::step::placement(view, &row).await?.as_ref()) {
                 Some(sure) => begun.extend(sure),
-                None => return Ok((vec![], moves())),
+                None => return Ok((vec![], moves(waits))),
             }
         }
         let step = super::step::step(view, &row, &ring.namespace, live, self.0.is_isolated(), now).await?;
         let begins = step.begun.clone().or_else(|| begin(&row, now));
         Ok(match step.next {
             Step::Write(writes) => {
-                let mut plan = Plan::in_order();
+                // What is to go may have gone already, and then nothing is written.
+                let is_sure = writes.iter().all(|write| matches!(write, Write::Create(_) | Write::Update(_)));
+                let mut plan = if is_sure { Plan::in_order() } else { waits };
                 plan.mutations.extend(writes.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
                 begun.extend(begins);
                 (begun, plan)
             }
             Step::Wait(ms) => {
-                let plan = Plan::nothing().waiting("Argo CD").again_after(Duration::from_millis(ms));
+                let plan = waits.waiting("Argo CD").again_after(Duration::from_millis(ms));
                 begun.extend(begins);
                 (begun, plan)
             }

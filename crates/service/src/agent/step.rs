@@ -6,6 +6,7 @@ use switchboard_gitops::argo::{
     project_name, repository_secret, spec_field,
 };
 use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
+use switchboard_gitops::flow::operation::REMOVAL;
 use switchboard_ledger::ids::{
     ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId,
     SyncOperationId, Uid, UserId,
@@ -20,9 +21,6 @@ use switchboard_ledger::{Change, Filter, Key, Moment, View};
 use super::operations::{Live, Names};
 use crate::error::ServiceError;
 use crate::{instance, rows};
-
-/// What begins the id of an Operation that removes a deployment; its uid follows.
-const REMOVAL: &str = "delete-";
 
 /// What is next, and what of the row changes with it.
 pub struct Next {

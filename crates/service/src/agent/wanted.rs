@@ -21,7 +21,7 @@ use super::belongings::{Seen, Told};
 use super::step::{cluster_secret, is_used_at, project_of};
 use super::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
 use crate::error::ServiceError;
-use crate::{asked, doorbell, ids, rows};
+use crate::{asked, ids, rows};
 
 /// How many rows are read at once when everything is looked at.
 const PAGE: u32 = 1000;
@@ -64,9 +64,7 @@ pub(super) async fn decide_on(
         let now = asked::now(&seen.now, &seen.stamp)?.moment;
         changes.extend(ask(&operations, &wish, || OperationId::from(ids::new()), now));
     }
-    let mut plan = Plan::nothing().waiting("to be put right");
-    plan.mutations.extend(doorbell::rings(view, &doorbell::open_after(&operations, &changes), true).await?);
-    Ok((changes, Told { plan, is_orphan: false }))
+    Ok((changes, Told { plan: Plan::nothing().waiting("to be put right"), is_orphan: false }))
 }
 
 /// Whether an object says of itself that it is one of ours.
@@ -150,7 +148,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn look_at_all(&self, handle: &Handle) -> Result<(), ServiceError> {
+    pub(super) async fn look_at_all(&self, handle: &Handle) -> Result<(), ServiceError> {
         let mut view = self.store().ledger().view().await?;
         let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
         let places: BTreeMap<EngineInstanceId, String> =

@@ -22,7 +22,7 @@ use crate::asked::{Asked, secret, text};
 use crate::error::ServiceError;
 use crate::resources::{CREDENTIALS, SECRETS};
 use crate::writes::mutation;
-use crate::{doorbell, ids, instance, rows};
+use crate::{ids, instance, rows};
 
 /// The operator of GitOpsDeploymentRepositoryCredentials.
 pub struct Credentials(pub Backend);
@@ -48,7 +48,7 @@ impl Outward for Credentials {
         if !wanted.is_empty() {
             asked.secret = view.get(&SECRETS, unit.namespace(), &wanted)?.map(|object| secret(object.value()));
         }
-        doorbell::unless_rung(asked.ask(outside)?, view)
+        asked.ask(outside)
     }
 }
 
@@ -113,11 +113,9 @@ impl Credentials {
             answer,
         };
         let (decision, question) = credential::decide(&input, ids::new);
-        let open = doorbell::open_after(&operations, &decision.changes);
         let mut plan = Plan::in_order();
         let writes = decision.writes.into_iter();
         plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
-        plan.mutations.extend(doorbell::rings(view, &open, false).await?);
         if decision.changes.is_empty() {
             changes.clear();
         }

@@ -13,11 +13,11 @@ use switchboard_gitops::kinds::environment::CONDITION;
 use switchboard_gitops::repository::normalise;
 use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
 use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::Plan;
+use switchboard_kernel::plan::{Plan, Standing};
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::ids::{ManagedEnvironmentId, Uid, UserId};
-use switchboard_ledger::rows::{AppProjectRepository, ClusterUser, EngineInstance, Operation};
-use switchboard_ledger::{Change, Filter, Key};
+use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
+use switchboard_ledger::{Change, Filter, Key, Row, Table};
 
 use super::{Backend, DEPLOYMENTS_NAME, declared};
 use crate::asked::{Asked, text};
@@ -55,7 +55,7 @@ impl Outward for Deployments {
             // With its status: that is written when the environment can be used, or no longer.
             asked.named = view.get(&ENVIRONMENTS, unit.namespace(), &wanted)?.map(|object| object.value());
         }
-        doorbell::unless_rung(asked.ask(outside)?, view)
+        asked.ask(outside)
     }
 }
 
@@ -80,7 +80,20 @@ struct Rows {
 impl Deployments {
     async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
         let live: Option<Deployment> = asked.typed()?;
-        self.0.store().settle(async |view| self.decide_on(view, asked, live.as_ref()).await).await
+        let removal = live.as_ref().filter(|live| live.metadata.is_deleted()).map(|live| removal_id(&live.metadata.id()));
+        if let Some(removal) = &removal {
+            // Before any row is read: what is over after that is told.
+            self.0.removals().insert(removal.clone(), Unit::object(&asked.namespace, &asked.name));
+        }
+        let decided = self.0.store().settle(async |view| self.decide_on(view, asked, live.as_ref()).await);
+        let (plan, may_be_unnamed) = decided.await?;
+        if let Some(removal) = removal.filter(|_| plan.standing == Standing::Ready) {
+            self.0.removals().remove(&removal);
+        }
+        if may_be_unnamed {
+            self.0.settled().mark(&asked.namespace);
+        }
+        Ok(plan)
     }
 
     async fn decide_on(
@@ -88,7 +101,7 @@ impl Deployments {
         view: &mut switchboard_ledger::View,
         asked: &Asked,
         live: Option<&Deployment>,
-    ) -> Result<(Vec<Change>, Plan), ServiceError> {
+    ) -> Result<(Vec<Change>, (Plan, bool)), ServiceError> {
         let now = asked.now()?;
         let tenant = asked.tenant();
         let wanted = live.filter(|live| !live.metadata.is_deleted());
@@ -104,13 +117,16 @@ impl Deployments {
                 user
             }
             // There is nothing of it, or nobody whose it could be.
-            _ => return Ok((changes, Plan::nothing())),
+            _ => return Ok((changes, (Plan::nothing(), true))),
         };
         let rows = self.rows(view, asked, wanted, user, known, tenant.as_ref(), &mut changes).await?;
         let none = (no_instance(), Vec::new());
         let (instance, placed) = match &rows.instance {
             Some(Ok(seat)) => seat,
-            Some(Err(full)) => return Ok((vec![], Plan::nothing().waiting(format!("room: {full}")))),
+            Some(Err(full)) => {
+                let plan = Plan::nothing().waiting(format!("room: {full}"));
+                return Ok((vec![], (plan, rows.repositories.is_empty())));
+            }
             None => &none,
         };
         let nowhere = Namespace { name: asked.namespace.clone(), uid: Uid::from("") };
@@ -140,7 +156,6 @@ impl Deployments {
         let mut plan = Plan::in_order();
         let writes = decision.writes.into_iter();
         plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
-        plan.mutations.extend(doorbell::rings(view, &open, false).await?);
         let overdue = doorbell::until_overdue_ms(&open, now.moment);
         plan.again = [decision.again_ms, overdue].into_iter().flatten().min().map(Duration::from_millis);
         if matches!(rows.target, Target::Unusable) && asked.named.as_ref().is_some_and(is_connected) {
@@ -153,8 +168,10 @@ impl Deployments {
         } else {
             changes.extend(placed.iter().cloned());
         }
+        let may_be_unnamed = wanted.is_none() || unnames(&decision.changes, &rows.repositories);
         changes.extend(decision.changes);
-        Ok((changes, if open.is_empty() { plan } else { plan.waiting("the agent to follow") }))
+        let plan = if open.is_empty() { plan } else { plan.waiting("the agent to follow") };
+        Ok((changes, (plan, may_be_unnamed)))
     }
 
     /// The tenant of a namespace that is there, or whoever the rows say it was.
@@ -247,6 +264,14 @@ impl Deployments {
         let row = rows::environment_of(view, &Uid::from(text(environment, "/metadata/uid"))).await?;
         Ok(row.map_or(Target::Unusable, |row| Target::Of(ManagedEnvironmentId::from(row.relation_key))))
     }
+}
+
+/// Whether the repositories of a tenant may be others than its resources name once these changes are made: an Application changes or
+/// goes, and with it what it names; or its repository has no row though it is named, because it is refused.
+fn unnames(changes: &[Change], repositories: &[AppProjectRepository]) -> bool {
+    let is_of = |change: &Change, table: &Table| change.table() == table && !matches!(change, Change::Insert { .. });
+    let has_row = !repositories.is_empty() || changes.iter().any(|change| change.table() == AppProjectRepository::TABLE);
+    !has_row || changes.iter().any(|change| is_of(change, Application::TABLE))
 }
 
 /// Whether an environment says that it can be used.

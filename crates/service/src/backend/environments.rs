@@ -24,7 +24,7 @@ use crate::desk::Desk;
 use crate::error::ServiceError;
 use crate::resources::{ENVIRONMENTS, SECRETS};
 use crate::writes::mutation;
-use crate::{doorbell, ids, rows};
+use crate::{ids, rows};
 
 /// The operator of GitOpsDeploymentManagedEnvironments.
 pub struct Environments(pub Backend);
@@ -50,7 +50,7 @@ impl Outward for Environments {
         if !wanted.is_empty() {
             asked.secret = view.get(&SECRETS, unit.namespace(), &wanted)?.map(|object| secret(object.value()));
         }
-        doorbell::unless_rung(asked.ask(outside)?, view)
+        asked.ask(outside)
     }
 }
 
@@ -103,11 +103,9 @@ impl Environments {
             retired: retired.as_ref(),
         };
         let (decision, questions) = environment::decide(&input, ids::new);
-        let open = doorbell::open_after(&operations, &decision.changes);
         let mut plan = Plan::in_order();
         let writes = decision.writes.into_iter();
         plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
-        plan.mutations.extend(doorbell::rings(view, &open, false).await?);
         plan.again = decision.again_ms.map(Duration::from_millis);
         if decision.changes.is_empty() {
             changes.clear();

@@ -8,12 +8,13 @@ use switchboard_ledger::ids::{ApiResource, OperationResource};
 use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
 use switchboard_ledger::{Filter, Key, Signal, View};
+use tokio::time::Instant;
 
 use super::{
     Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME, upkeep,
 };
 use crate::error::{ServiceError, told};
-use crate::rows::is_open;
+use crate::rows::{is_open, open_operations};
 
 /// How many mappings are read at once when everything is looked at.
 const PAGE: u32 = 1000;
@@ -37,12 +38,21 @@ impl Backend {
     /// # Errors
     /// When the database cannot be listened to.
     pub async fn follow(&self, handle: Handle) -> Result<(), ServiceError> {
+        // Each of them ends with the kernel, and none is interrupted by another.
+        tokio::select! {
+            over = self.hear(&handle) => over,
+            () = self.watch_open(&handle) => Ok(()),
+            () = self.watch_marked(&handle) => Ok(()),
+        }
+    }
+
+    async fn hear(&self, handle: &Handle) -> Result<(), ServiceError> {
         let mut signals = self.store().ledger().signals().await?;
         let mut news = vec![Signal::Everything];
         loop {
             match self.woken(&news).await {
                 Ok(woken) => {
-                    if !wake(&handle, woken).await {
+                    if !wake(handle, woken).await {
                         return Ok(());
                     }
                     news = signals.next().await;
@@ -57,27 +67,118 @@ impl Backend {
         }
     }
 
+    /// Wakes the upkeep when an Operation has been open for long. Nothing is asked of the database as long as none is.
+    async fn watch_open(&self, handle: &Handle) {
+        loop {
+            let next = self.open().next();
+            match next {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => tokio::time::sleep(self.settings().ring_after).await,
+            }
+            if self.open().is_late(Instant::now(), self.settings().ring_after) {
+                let unit = Unit::object("", upkeep::UNIT);
+                if handle.tell(OperatorName::new(UPKEEP_NAME), vec![unit]).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Wakes namespaces whose repositories may be named no longer.
+    async fn watch_marked(&self, handle: &Handle) {
+        loop {
+            let marked = self.settled().marked().await;
+            let units = marked.iter().map(|name| Unit::object("", name)).collect();
+            if handle.tell(OperatorName::new(TENANTS_NAME), units).await.is_err() {
+                return;
+            }
+        }
+    }
+
     async fn woken(&self, news: &[Signal]) -> Result<Woken, ServiceError> {
         let mut woken = Woken::default();
+        if !news.iter().any(matters) {
+            return Ok(woken);
+        }
         let mut view = self.store().ledger().view().await?;
         let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
         for signal in news {
             match signal {
                 Signal::Everything => {
-                    self.unsettle();
+                    self.settled().unsettle_all();
+                    self.open().clear();
+                    for row in open_operations(&mut view).await? {
+                        self.note(&row);
+                    }
                     everything(&mut view, &mut woken).await?;
                 }
                 Signal::Changed { table, key } if seen.insert((table, key)) => {
-                    changed(&mut view, table, key, &mut woken).await?;
+                    self.changed(&mut view, table, key, &mut woken).await?;
                 }
                 Signal::Changed { .. } => {}
             }
         }
         view.end().await?;
-        if seen.iter().any(|(table, _)| *table == "operation") && self.wakes_upkeep() {
-            woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
-        }
         Ok(woken)
+    }
+
+    /// Keeps in mind whether an Operation is open.
+    fn note(&self, row: &Operation) {
+        match is_open(row) {
+            true => self.open().add(row.id.clone(), Instant::now() + self.settings().ring_after),
+            false => self.open().remove(&row.id),
+        }
+    }
+
+    async fn changed(&self, view: &mut View, table: &str, key: &str, woken: &mut Woken) -> Result<(), ServiceError> {
+        match table {
+            "applicationstate" => deployment(view, key, woken).await,
+            // A tenant that is new has no settled project yet.
+            "clusteruser" => match view.get::<ClusterUser>(&Key::from(key)).await?.and_then(|user| user.display_name) {
+                Some(name) => {
+                    self.settled().unsettle(&name);
+                    woken.of(TENANTS_NAME).insert(Unit::object("", &name));
+                    Ok(())
+                }
+                None => Ok(()),
+            },
+            "operation" => match view.get::<Operation>(&Key::from(key)).await? {
+                Some(row) => {
+                    self.note(&row);
+                    // Who opened it knows.
+                    if is_open(&row) {
+                        return Ok(());
+                    }
+                    if self.sweep().is_none() {
+                        woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
+                    }
+                    let waits = self.removals().get(&row.id).cloned();
+                    woken.of(DEPLOYMENTS_NAME).extend(waits);
+                    of_operation(view, &row, woken).await
+                }
+                None => {
+                    self.open().remove(&key.into());
+                    Ok(())
+                }
+            },
+            // Whatever waits for a first one has no rows.
+            "gitopsengineinstance" | "switchboard_instance" => {
+                woken.all = true;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Tables whose changes are looked at.
+const TABLES: [&str; 5] =
+    ["applicationstate", "clusteruser", "operation", "gitopsengineinstance", "switchboard_instance"];
+
+fn matters(signal: &Signal) -> bool {
+    match signal {
+        Signal::Everything => true,
+        Signal::Changed { table, .. } => TABLES.contains(&table.as_str()),
     }
 }
 
@@ -95,31 +196,6 @@ async fn wake(handle: &Handle, woken: Woken) -> bool {
         }
     }
     true
-}
-
-async fn changed(view: &mut View, table: &str, key: &str, woken: &mut Woken) -> Result<(), ServiceError> {
-    match table {
-        "applicationstate" => deployment(view, key, woken).await,
-        // A tenant that is new has no settled project yet.
-        "clusteruser" => match view.get::<ClusterUser>(&Key::from(key)).await? {
-            Some(user) => {
-                woken.of(TENANTS_NAME).extend(user.display_name.map(|name| Unit::object("", &name)));
-                Ok(())
-            }
-            None => Ok(()),
-        },
-        "operation" => match view.get::<Operation>(&Key::from(key)).await? {
-            // Who opened it knows.
-            Some(row) if !is_open(&row) => of_operation(view, &row, woken).await,
-            _ => Ok(()),
-        },
-        // Whatever waits for a first one has no rows.
-        "gitopsengineinstance" | "switchboard_instance" => {
-            woken.all = true;
-            Ok(())
-        }
-        _ => Ok(()),
-    }
 }
 
 async fn of_operation(view: &mut View, row: &Operation, woken: &mut Woken) -> Result<(), ServiceError> {

@@ -57,7 +57,7 @@ impl Outward for SyncRuns {
             // What is read is waited for: the others of the namespace are told when they are over.
             view.list(&SYNC_RUNS, &Selection::namespace(unit.namespace()))?;
         }
-        doorbell::unless_rung(plan, view)
+        Ok(plan)
     }
 }
 
@@ -88,7 +88,6 @@ impl SyncRuns {
             let known = all.iter().find(is_live);
             self.one(view, asked, tenant.as_ref(), Some(live), known, deployment, &mut part).await?;
         }
-        part.plan.mutations.extend(doorbell::rings(view, &part.open, false).await?);
         let overdue = doorbell::until_overdue_ms(&part.open, asked.now()?.moment).map(Duration::from_millis);
         part.plan.again = [part.plan.again, overdue].into_iter().flatten().min();
         let plan = match (part.is_behind, part.open.is_empty()) {

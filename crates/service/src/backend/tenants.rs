@@ -24,8 +24,8 @@ use switchboard_ledger::{Change, Filter, Key, Moment};
 use super::{Backend, TENANTS_NAME};
 use crate::asked::{self, stamp, text};
 use crate::error::ServiceError;
-use crate::resources::{CREDENTIALS, DEPLOYMENTS, NAMESPACES, OPERATIONS};
-use crate::{doorbell, ids, rows};
+use crate::resources::{CREDENTIALS, DEPLOYMENTS, NAMESPACES};
+use crate::{ids, rows};
 
 /// The operator of namespaces.
 pub struct Tenants(pub Backend);
@@ -37,7 +37,26 @@ struct Question {
     namespace: String,
     /// None if it is gone, or going.
     uid: Option<String>,
+    /// Repositories that its credentials name.
+    credentials: BTreeSet<String>,
+    /// Repositories that its deployments name, if all of them were looked at.
+    deployments: Option<All>,
+}
+
+/// All deployments of a namespace.
+#[derive(Serialize, Deserialize)]
+struct All {
     repositories: BTreeSet<String>,
+    /// How often the namespace was marked before.
+    marks: u64,
+}
+
+/// What a unit is told.
+#[derive(Default, Serialize, Deserialize)]
+struct Told {
+    plan: Plan,
+    /// All deployments are to be looked at, with this number of marks.
+    look: Option<u64>,
 }
 
 impl Outward for Tenants {
@@ -46,11 +65,9 @@ impl Outward for Tenants {
     }
 
     fn declaration(&self) -> Declaration {
-        let rings = Declared::every(&OPERATIONS).at(Place::Management);
-        let mut inputs: BTreeSet<Declared> = [&DEPLOYMENTS, &CREDENTIALS].into_iter().map(Declared::every).collect();
-        inputs.insert(rings.clone());
+        let inputs: BTreeSet<Declared> = [&DEPLOYMENTS, &CREDENTIALS].into_iter().map(Declared::every).collect();
         let units = Units::Each { place: Place::Configuration, resource: NAMESPACES, selection: Selection::all() };
-        Declaration { inputs, outputs: BTreeSet::from([rings]), service_account: None, units }
+        Declaration { inputs, outputs: BTreeSet::new(), service_account: None, units }
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
@@ -61,68 +78,73 @@ impl Outward for Tenants {
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let live = view.get(&NAMESPACES, "", unit.name())?.map(|object| object.value());
         let live = live.filter(|live| live["metadata"]["deletionTimestamp"].is_null());
-        let mut repositories = BTreeSet::new();
-        named(view, unit.name(), &DEPLOYMENTS, "/spec/source/repoURL", &mut repositories)?;
-        named(view, unit.name(), &CREDENTIALS, "/spec/repository", &mut repositories)?;
-        let question = Question {
+        let mut question = Question {
             now: view.now().to_string(),
             stamp: stamp(view),
             namespace: unit.name().to_string(),
             uid: live.map(|live| text(&live, "/metadata/uid")),
-            repositories,
+            credentials: named(view, unit.name(), &CREDENTIALS, "/spec/repository")?,
+            deployments: None,
         };
-        let answer = outside.ask(serde_json::to_value(question)?).map_err(Stop::Failed)?;
-        doorbell::unless_rung(serde_json::from_value(answer)?, view)
+        let ask = |question: &Question| -> Result<Told, Stop> {
+            let answer = outside.ask(serde_json::to_value(question)?).map_err(Stop::Failed)?;
+            Ok(serde_json::from_value(answer)?)
+        };
+        let told = ask(&question)?;
+        // What is not read does not wake: only while there is something to compare does each of them count.
+        let Some(marks) = told.look else { return Ok(told.plan) };
+        let repositories = named(view, unit.name(), &DEPLOYMENTS, "/spec/source/repoURL")?;
+        question.deployments = Some(All { repositories, marks });
+        Ok(ask(&question)?.plan)
     }
 }
 
 /// Repositories that resources of a namespace name.
-fn named(
-    view: &View,
-    namespace: &str,
-    kind: &Resource,
-    pointer: &str,
-    into: &mut BTreeSet<String>,
-) -> Result<(), Stop> {
+fn named(view: &View, namespace: &str, kind: &Resource, pointer: &str) -> Result<BTreeSet<String>, Stop> {
+    let mut into = BTreeSet::new();
     for object in view.list(kind, &Selection::namespace(namespace))? {
         let object = object.value();
         if object["metadata"]["deletionTimestamp"].is_null() {
             into.insert(normalise(&text(&object, pointer)));
         }
     }
-    Ok(())
+    Ok(into)
 }
 
 impl Tenants {
     /// A namespace in which nothing that counts has changed since it was settled costs no question.
-    async fn answer(&self, question: &Question) -> Result<Plan, ServiceError> {
+    async fn answer(&self, question: &Question) -> Result<Told, ServiceError> {
         let mut hasher = DefaultHasher::new();
-        (&question.uid, &question.repositories).hash(&mut hasher);
-        let seen = hasher.finish();
-        if self.0.is_settled(&question.namespace, seen) {
-            return Ok(Plan::nothing());
+        (&question.uid, &question.credentials).hash(&mut hasher);
+        let (namespace, seen) = (&question.namespace, hasher.finish());
+        let Some(all) = &question.deployments else {
+            return Ok(Told { look: self.0.settled().look(namespace, seen), ..Told::default() });
+        };
+        let wanted: BTreeSet<String> = all.repositories.union(&question.credentials).cloned().collect();
+        let decided = self.0.store().settle(async |view| self.decide_on(view, question, &wanted).await);
+        let Decided { plan, is_tenant, is_changed } = decided.await?;
+        // One whose first row is about to be written is looked at again when it is. What was changed is: a deployment that came
+        // meanwhile may have relied on it.
+        let is_told = is_tenant || wanted.is_empty();
+        if is_told && !is_changed && plan.standing == Standing::Ready {
+            self.0.settled().set(namespace, seen, all.marks, question.uid.is_some());
         }
-        let (plan, is_tenant) = self.0.store().settle(async |view| self.decide_on(view, question).await).await?;
-        // One whose first row is about to be written is looked at again when it is.
-        let is_told = is_tenant || question.repositories.is_empty();
-        if is_told && plan.mutations.is_empty() && plan.standing == Standing::Ready {
-            self.0.set_settled(&question.namespace, seen, question.uid.is_some());
-        }
-        Ok(plan)
+        Ok(Told { plan, look: None })
     }
 
     async fn decide_on(
         &self,
         view: &mut switchboard_ledger::View,
         question: &Question,
-    ) -> Result<(Vec<Change>, (Plan, bool)), ServiceError> {
+        wanted: &BTreeSet<String>,
+    ) -> Result<(Vec<Change>, Decided), ServiceError> {
         let now = asked::now(&question.now, &question.stamp)?.moment;
         let mut changes = Vec::new();
         let (mut plan, mut is_tenant) = (Plan::nothing(), false);
         if let Some(uid) = &question.uid
             && let Some(user) = rows::user(view, &Uid::from(uid.as_str())).await?
         {
-            plan = project(view, &user, &question.repositories, now, &mut changes).await?;
+            project(view, &user, wanted, now, &mut changes).await?;
             is_tenant = true;
             if let Some(cluster) = self.0.settings().cluster.as_ref().filter(|_| self.0.settings().shared)
                 && !rows::is_home(view, &user.id, cluster).await?
@@ -136,13 +158,20 @@ impl Tenants {
             if self.is_ours(view, user).await? && !self.forget(view, user, now, &mut changes).await? {
                 // A unit without an object is forgotten when it is done, whatever it waits for: so it is not.
                 plan = plan.failing("something of the tenant is left");
-                let asked = rows::operations(view, user.id.as_str()).await?;
-                let open = doorbell::open_after(&asked, &changes);
-                plan.mutations.extend(doorbell::rings(view, &open, false).await?);
             }
         }
-        Ok((changes, (plan, is_tenant)))
+        let is_changed = !changes.is_empty();
+        Ok((changes, Decided { plan, is_tenant, is_changed }))
     }
+}
+
+/// What was decided of a namespace.
+struct Decided {
+    plan: Plan,
+    /// Whether it has a row.
+    is_tenant: bool,
+    /// Whether any row changes.
+    is_changed: bool,
 }
 
 impl Tenants {
@@ -181,18 +210,15 @@ async fn project(
     wanted: &BTreeSet<String>,
     now: Moment,
     changes: &mut Vec<Change>,
-) -> Result<Plan, ServiceError> {
+) -> Result<(), ServiceError> {
     let rows: Vec<AppProjectRepository> = view.list(&Filter::all().is("clusteruser_id", &user.id)).await?;
     changes.extend(tenant::repositories(&user.id, &rows, wanted, ids::new, now));
-    let asked = rows::operations(view, user.id.as_str()).await?;
     if !changes.is_empty() {
+        let asked = rows::operations(view, user.id.as_str()).await?;
         let instances = rows::instances_of(view, &user.id).await?;
         changes.extend(tenant::look_at_project(&user.id, &instances, &asked, ids::new, now));
     }
-    let mut plan = Plan::nothing();
-    let open = doorbell::open_after(&asked, changes);
-    plan.mutations.extend(doorbell::rings(view, &open, false).await?);
-    Ok(plan)
+    Ok(())
 }
 
 /// Removes a tenant of whom nothing is left; its project goes first. False if something is left.

@@ -2,6 +2,8 @@
 //!
 //! Whoever asks for an Operation rings for it. But a resource may be gone by the time a process comes back that was killed between
 //! the two, and then nobody is left to ring.
+//!
+//! It looks when the database told of one that stays open, and when the first of those that are over is to go.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,7 +23,7 @@ use crate::asked::{self, stamp};
 use crate::doorbell;
 use crate::error::ServiceError;
 use crate::resources::OPERATIONS;
-use crate::rows::is_open;
+use crate::rows::{self, is_open};
 use crate::writes::mutation;
 
 /// How many rows are read at once, and removed at once.
@@ -54,7 +56,6 @@ impl Outward for Upkeep {
         let plan = self.0.store().wait(async {
             let question: Question = serde_json::from_value(request.clone())?;
             let now = asked::now(&question.now, &question.stamp)?.moment;
-            self.0.begin_upkeep();
             self.0.store().settle(async |view| self.decide_on(view, now).await).await
         })?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
@@ -74,47 +75,52 @@ impl Upkeep {
         now: Moment,
     ) -> Result<(Vec<Change>, Plan), ServiceError> {
         let ring_after = i64::try_from(self.0.settings().ring_after.as_millis()).unwrap_or(i64::MAX);
-        let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
+        let mut old = rows::open_operations(view).await?;
+        old.retain(|row| now.since_ms(row.created_on) >= ring_after);
         let mut plan = Plan::in_order();
-        let mut changes = Vec::new();
-        let (mut again_ms, mut is_open_any): (Option<u64>, bool) = (None, false);
-        let mut page = Filter::all().limit(PAGE);
-        loop {
-            let rows: Vec<Operation> = view.list(&page).await?;
-            let Some(last) = rows.last() else { break };
-            page = Filter::all().limit(PAGE).after(last.key());
-            let too_new = |row: &Operation| is_open(row) && now.since_ms(row.created_on) < ring_after;
-            for row in rows.iter().filter(|row| is_open(row)) {
-                // One that is rung for is looked at again as well: it may fall silent.
-                let left = (ring_after - now.since_ms(row.created_on)).max(ring_after.min(LOOK_AGAIN_MS));
-                again_ms = least(again_ms, u64::try_from(left).ok());
-                is_open_any = true;
-            }
-            let old: Vec<Operation> = rows.into_iter().filter(|row| !too_new(row)).collect();
-            let decision = tidy(&old, &[], &instances, now);
-            again_ms = least(again_ms, decision.again_ms);
-            changes.extend(decision.changes);
-            plan.mutations.extend(decision.writes.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
-            if changes.len() >= PAGE as usize {
-                again_ms = Some(1);
-                break;
-            }
+        if !old.is_empty() {
+            let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
+            let rings = tidy(&old, &[], &instances, now).writes;
+            plan.mutations.extend(rings.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
         }
-        // That closed ones are to go in an hour is no look at those that are opened meanwhile.
-        if self.0.end_upkeep(is_open_any) {
-            again_ms = least(again_ms, u64::try_from(ring_after).ok());
-        }
-        plan.again = again_ms.map(Duration::from_millis);
+        let due = *self.0.sweep();
+        let (changes, next) = match due {
+            Some(due) if due > now => (Vec::new(), Some(due)),
+            _ => sweep(view, now).await?,
+        };
+        *self.0.sweep() = next;
+        let until = next.map(|next| u64::try_from(next.since_ms(now)).unwrap_or_default().max(1));
+        plan.again = until.map(Duration::from_millis);
         Ok((changes, plan))
     }
 }
 
-/// How soon open Operations are looked at again.
-const LOOK_AGAIN_MS: i64 = 60 * 1000;
-
-fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    one.into_iter().chain(other).min()
+/// Removes what is over for long; says when to look next. None if nothing is over.
+async fn sweep(
+    view: &mut switchboard_ledger::View,
+    now: Moment,
+) -> Result<(Vec<Change>, Option<Moment>), ServiceError> {
+    let (mut changes, mut left_ms): (Vec<Change>, Option<u64>) = (Vec::new(), None);
+    let mut page = Filter::all().limit(PAGE);
+    loop {
+        let mut rows: Vec<Operation> = view.list(&page).await?;
+        let Some(last) = rows.last() else { break };
+        page = Filter::all().limit(PAGE).after(last.key());
+        rows.retain(|row| !is_open(row));
+        let decision = tidy(&rows, &[], &[], now);
+        left_ms = left_ms.into_iter().chain(decision.again_ms).min();
+        changes.extend(decision.changes);
+        if changes.len() >= PAGE as usize {
+            return Ok((changes, Some(now)));
+        }
+    }
+    // Rarely: all rows are read for those that are to go.
+    let next = left_ms.map(|ms| now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX).max(SWEEP_EVERY_MS)));
+    Ok((changes, next))
 }
+
+/// How much time is between two looks at what is over.
+const SWEEP_EVERY_MS: i64 = 5 * 60 * 1000;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -127,23 +133,6 @@ mod tests {
     use crate::backend::Settings;
     use crate::store::Store;
     use crate::{ids, instance};
-
-    #[tokio::test]
-    async fn what_changes_while_it_looks_is_looked_at() {
-        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
-        let store = Store::new(ledger, tokio::runtime::Handle::current());
-        let backend = Backend::new(store, Settings::default());
-        assert!(backend.wakes_upkeep(), "nobody looks");
-        backend.begin_upkeep();
-        assert!(!backend.end_upkeep(true));
-        assert!(!backend.wakes_upkeep(), "it looks again by itself");
-        backend.begin_upkeep();
-        assert!(!backend.wakes_upkeep());
-        assert!(backend.end_upkeep(false), "what came while it looked is not lost");
-        backend.begin_upkeep();
-        assert!(!backend.end_upkeep(false), "and then there is rest");
-        assert!(backend.wakes_upkeep());
-    }
 
     #[tokio::test]
     async fn what_is_over_keeps_nobody_from_looking_at_what_is_new() {
@@ -174,6 +163,13 @@ mod tests {
         let mut view = ledger.view().await.unwrap();
         let (_, plan) = upkeep.decide_on(&mut view, now).await.unwrap();
         assert!(plan.again.is_some_and(|again| again > Duration::from_secs(600)), "it goes later");
-        assert!(upkeep.0.wakes_upkeep());
+        view.end().await.unwrap();
+        let new = Operation { id: "new".into(), state: OperationState::Waiting, ..over };
+        ledger.commit(&[Change::insert(&new)]).await.unwrap();
+        let mut view = ledger.view().await.unwrap();
+        let (_, plan) = upkeep.decide_on(&mut view, now.plus_ms(59_000)).await.unwrap();
+        assert!(plan.mutations.is_empty(), "whoever asked for it may be about to be heard");
+        let (_, plan) = upkeep.decide_on(&mut view, now.plus_ms(60_000)).await.unwrap();
+        assert_eq!(plan.mutations.len(), 1, "it is rung for");
     }
 }

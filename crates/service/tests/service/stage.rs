@@ -13,7 +13,7 @@ use switchboard_gitops::fleet::moving;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::kinds::CRDS;
 use switchboard_kernel::host::{Handle, Host, Settings};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::journal::{Bounds, Entry, Journal};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_ledger::ids::Uid;
@@ -237,7 +237,7 @@ impl Stage {
         if side.has_agent() {
             beside.push(tokio::spawn(carrying.carry()));
             let of = handle.clone();
-            beside.push(tokio::spawn(async move { drop(agent.look_at_all(&of).await) }));
+            beside.push(tokio::spawn(async move { drop(agent.follow(of).await) }));
         }
         self.roles.push(Roles { side, handle, host: tokio::spawn(host.run()), beside });
     }
@@ -293,6 +293,22 @@ impl Stage {
             runs += roles.handle.state().await.unwrap().operators.iter().map(|one| one.runs).sum::<u64>();
         }
         runs
+    }
+
+    /// How many objects were read by units, those of lists included, as far as it is recorded.
+    pub async fn objects_read(&self) -> u64 {
+        let mut read = 0;
+        for roles in &self.roles {
+            let count = |journal: &Journal| -> usize {
+                let of = |entry: Entry| match entry {
+                    Entry::Decision(one) => one.gets.len() + one.lists.iter().map(|(_, found)| found.len()).sum::<usize>(),
+                    _ => 0,
+                };
+                journal.newest().map(of).sum()
+            };
+            read += roles.handle.journal(count).await.unwrap() as u64;
+        }
+        read
     }
 
     /// Waits until something holds.

@@ -58,3 +58,16 @@ fn one_that_may_not_run_any_more_has_no_turn() {
     line.purge(Moment(900));
     assert_eq!(all(&mut line), ["a/1"]);
 }
+
+#[test]
+fn parties_of_one_namespace_go_round() {
+    let unit = |text: &str| text.parse::<Unit>().unwrap();
+    let mut line = Line::new(Limits { debounce: Duration::from_millis(10), ..Limits::none() });
+    let mut arrivals = 0;
+    for (text, party) in [("a/1", "shop"), ("a/2", "shop"), ("a/3", "shop"), ("a/4", "bank")] {
+        line.units.entry(unit(text)).or_default().party = Some(party.into());
+        wake(&mut line, &unit(text), Moment(0), &mut arrivals);
+    }
+    line.purge(Moment(100));
+    assert_eq!(all(&mut line), ["a/1", "a/4", "a/2", "a/3"]);
+}

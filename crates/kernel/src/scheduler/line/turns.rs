@@ -18,7 +18,7 @@ pub(super) struct Turns {
     // By round, then by who came first.
     line: BTreeMap<(u64, u64), Unit>,
     places: BTreeMap<Unit, (u64, u64)>,
-    // The last round in which each namespace has a unit.
+    // The last round in which each namespace, or party, has a unit.
     last: BTreeMap<Arc<str>, u64>,
     round: u64,
     arrivals: u64,
@@ -34,10 +34,10 @@ impl Turns {
         }
     }
 
-    /// Puts a unit behind all others of its namespace.
-    pub(super) fn push(&mut self, unit: &Unit) {
+    /// Puts a unit behind all others of its party, which is its namespace if it has no other.
+    pub(super) fn push(&mut self, unit: &Unit, party: Option<Arc<str>>) {
         self.remove(unit);
-        let last = self.last.entry(Arc::from(unit.namespace())).or_default();
+        let last = self.last.entry(party.unwrap_or_else(|| Arc::from(unit.namespace()))).or_default();
         *last = self.round.max(*last) + 1;
         self.arrivals += 1;
         let place = (*last, self.arrivals);

@@ -1,0 +1,133 @@
+//! What a deployment costs does not depend on how many there are, nor on whose they are. Work is counted, never timed.
+
+use std::time::{Duration, Instant};
+
+use switchboard_ledger::Counts;
+use switchboard_ledger::rows::{ClusterUser, Operation};
+
+use crate::base::{Base, on_both};
+use crate::stage::{Side, Stage, plain};
+
+on_both! {
+    a_deployment_costs_the_same_however_many_there_are
+    a_service_that_has_done_its_work_asks_nothing
+    tenants_take_turns_at_the_agent
+}
+
+/// How many are counted, and how many come before they are counted again.
+const COUNTED: u64 = 40;
+const BETWEEN: usize = 200;
+/// How long nothing happens until everything is done.
+const REST: Duration = Duration::from_millis(700);
+
+/// What was done until now.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    database: Counts,
+    runs: u64,
+    read: u64,
+}
+
+impl Done {
+    async fn so_far(stage: &Stage) -> Done {
+        Done { database: stage.ledger.counts(), runs: stage.runs().await, read: stage.objects_read().await }
+    }
+
+    /// Of each that came since.
+    fn each(self, before: Done) -> [(&'static str, f64); 5] {
+        let each = |now: u64, before: u64| (now - before) as f64 / COUNTED as f64;
+        let (now, then) = (self.database, before.database);
+        [
+            ("views", each(now.views, then.views)),
+            ("commits", each(now.commits, then.commits)),
+            ("rows read", each(now.rows, then.rows)),
+            ("runs", each(self.runs, before.runs)),
+            ("objects read", each(self.read, before.read)),
+        ]
+    }
+}
+
+/// Deploys, and waits until all is told and nothing is done any more.
+async fn deploy(stage: &Stage, namespace: &str, numbers: std::ops::Range<usize>) {
+    for number in numbers.clone() {
+        stage.deploy(namespace, &format!("web-{number}"), plain()).await;
+    }
+    for number in numbers {
+        let name = format!("web-{number}");
+        let is_synced = async || {
+            let web = stage.deployment(namespace, &name).await?;
+            (web["status"]["sync"]["status"] == "Synced").then_some(())
+        };
+        stage.until("a status", is_synced).await;
+    }
+    stage.settled().await;
+    rest(stage).await;
+}
+
+async fn rest(stage: &Stage) {
+    let mut last = (stage.runs().await, Instant::now());
+    let is_rest = async || {
+        let runs = stage.runs().await;
+        if runs != last.0 {
+            last = (runs, Instant::now());
+        }
+        (last.1.elapsed() > REST).then_some(())
+    };
+    stage.until("rest", is_rest).await;
+}
+
+async fn a_deployment_costs_the_same_however_many_there_are(base: Base) {
+    let stage = Stage::new(base).await;
+    let counted = COUNTED as usize;
+    deploy(&stage, "shop", 0..4).await;
+    let before = Done::so_far(&stage).await;
+    deploy(&stage, "shop", 4..4 + counted).await;
+    let few = Done::so_far(&stage).await.each(before);
+    let next = 4 + counted + BETWEEN;
+    deploy(&stage, "shop", 4 + counted..next).await;
+    let before = Done::so_far(&stage).await;
+    deploy(&stage, "shop", next..next + counted).await;
+    let many = Done::so_far(&stage).await.each(before);
+    // How changes fall together differs from time to time. With every deployment read for each, it would be six times as much.
+    for ((what, few_of_it), (_, many_of_it)) in few.into_iter().zip(many) {
+        assert!(many_of_it <= few_of_it * 1.5 + 2.0, "{what}: {few_of_it} with few, {many_of_it} with many; {few:?}, {many:?}");
+    }
+}
+
+/// Longer than anybody waits before it looks whether somebody rings.
+const RING_AFTER: Duration = Duration::from_secs(2);
+
+async fn a_service_that_has_done_its_work_asks_nothing(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.settings.ring_after = RING_AFTER;
+    stage.start().await;
+    deploy(&stage, "shop", 0..3).await;
+    let (asked, from) = (stage.ledger.counts(), Instant::now());
+    stage.until("a while", async || (from.elapsed() > RING_AFTER * 2).then_some(())).await;
+    assert_eq!(stage.ledger.counts(), asked, "nobody does anything, and nobody asks");
+}
+
+/// How many deployments one tenant has when another comes.
+const MANY: usize = 150;
+/// Another's first few are among so many: as many are at work at a time, twice.
+const FIRST: usize = 30;
+
+async fn tenants_take_turns_at_the_agent(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.start_side(Side::Backend, None, stage.tenants.clone(), stage.engine.clone()).await;
+    for (namespace, count) in [("shop", MANY), ("bank", 3)] {
+        for number in 0..count {
+            stage.deploy(namespace, &format!("web-{number}"), plain()).await;
+        }
+        let wanted = if namespace == "shop" { MANY } else { MANY + 3 };
+        stage.until("all rows", async || (stage.all::<Operation>().await.len() >= wanted).then_some(())).await;
+    }
+    stage.start_side(Side::Agent, None, stage.tenants.clone(), stage.engine.clone()).await;
+    stage.settled().await;
+    let bank = stage.all::<ClusterUser>().await.into_iter().find(|user| user.display_name.as_deref() == Some("bank"));
+    let bank = bank.unwrap().id;
+    let mut all: Vec<Operation> = stage.all().await;
+    all.sort_by_key(|row| row.last_state_update);
+    let first = all.iter().take(FIRST).filter(|row| row.owner.as_ref() == Some(&bank)).count();
+    assert!(first >= 3, "the other tenant waits for all of the first");
+}
