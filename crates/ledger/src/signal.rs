@@ -81,7 +81,16 @@ impl Ledger {
     pub async fn signals(&self) -> Result<Signals, LedgerError> {
         let bell = Bell::new(self).await;
         let cursor = Cursor::at(start(self).await?);
-        Ok(Signals { ledger: self.clone(), bell, cursor, due: true, settle: SETTLE, read_since_trim: 0, reads: 0, looked: None })
+        Ok(Signals {
+            ledger: self.clone(),
+            bell,
+            cursor,
+            due: true,
+            settle: SETTLE,
+            read_since_trim: 0,
+            reads: 0,
+            looked: None,
+        })
     }
 }
 

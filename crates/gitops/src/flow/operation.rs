@@ -90,7 +90,8 @@ fn is_open(row: &Operation) -> bool {
 pub fn is_of_service(id: &OperationId) -> bool {
     let uuid = id.as_str().strip_prefix(REMOVAL).unwrap_or(id.as_str());
     let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
-    uuid.len() == 36 && uuid.bytes().enumerate().all(|(at, byte)| if is_dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
+    uuid.len() == 36
+        && uuid.bytes().enumerate().all(|(at, byte)| if is_dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
 }
 
 /// The agent begins with a row.

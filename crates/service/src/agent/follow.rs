@@ -4,6 +4,7 @@
 //! resource to ring for it, in the namespace of its Argo CD: that is what tests of the original expect.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use switchboard_gitops::flow::operation::is_of_service;
 use switchboard_gitops::kinds;
@@ -16,6 +17,9 @@ use switchboard_ledger::{Signal, View};
 use super::{Agent, OPERATIONS_NAME};
 use crate::error::{ServiceError, told};
 use crate::rows;
+
+/// How soon is looked again when the database did not answer.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Units to wake, by the tenant they are about: tenants take turns, though their units share the namespace of an Argo CD.
 #[derive(Default)]
@@ -37,11 +41,11 @@ impl Agent {
             match self.heard(&news, &handle).await {
                 Ok(true) => news = signals.next().await,
                 Ok(false) => return Ok(()),
-                // The next look is at everything: what these were about is not known.
+                // The next look is at everything: what these were about is not known. It waits for no further news: none may come.
                 Err(error) => {
                     tracing::warn!(error = told(&error), "could not find out what is asked for");
-                    news = signals.next().await;
-                    news.insert(0, Signal::Everything);
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                    news = vec![Signal::Everything];
                 }
             }
         }

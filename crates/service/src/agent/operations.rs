@@ -136,7 +136,9 @@ impl Outward for Operations {
         let at = view.at(Place::Management);
         let object = at.get(&OPERATIONS, unit.namespace(), unit.name())?;
         let said = object.as_ref().map(|object| text(&object.value(), "/spec/operationID"));
-        let Some(operation) = said.or_else(|| kinds::operation::row_of(unit.name())) else { return Ok(Plan::nothing()) };
+        let Some(operation) = said.or_else(|| kinds::operation::row_of(unit.name())) else {
+            return Ok(Plan::nothing());
+        };
         let mut ring = Ring {
             now: view.now().to_string(),
             stamp: stamp(view),

@@ -80,7 +80,8 @@ struct Rows {
 impl Deployments {
     async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
         let live: Option<Deployment> = asked.typed()?;
-        let removal = live.as_ref().filter(|live| live.metadata.is_deleted()).map(|live| removal_id(&live.metadata.id()));
+        let removal =
+            live.as_ref().filter(|live| live.metadata.is_deleted()).map(|live| removal_id(&live.metadata.id()));
         if let Some(removal) = &removal {
             // Before any row is read: what is over after that is told.
             self.0.removals().insert(removal.clone(), Unit::object(&asked.namespace, &asked.name));
@@ -270,7 +271,8 @@ impl Deployments {
 /// goes, and with it what it names; or its repository has no row though it is named, because it is refused.
 fn unnames(changes: &[Change], repositories: &[AppProjectRepository]) -> bool {
     let is_of = |change: &Change, table: &Table| change.table() == table && !matches!(change, Change::Insert { .. });
-    let has_row = !repositories.is_empty() || changes.iter().any(|change| change.table() == AppProjectRepository::TABLE);
+    let has_row =
+        !repositories.is_empty() || changes.iter().any(|change| change.table() == AppProjectRepository::TABLE);
     !has_row || changes.iter().any(|change| is_of(change, Application::TABLE))
 }
 

@@ -1,6 +1,7 @@
 //! News of rows: which units look again because the agent, or somebody else, changed something.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
@@ -15,6 +16,9 @@ use super::{
 };
 use crate::error::{ServiceError, told};
 use crate::rows::{is_open, open_operations};
+
+/// How soon is looked again when the database did not answer.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How many mappings are read at once when everything is looked at.
 const PAGE: u32 = 1000;
@@ -57,11 +61,11 @@ impl Backend {
                     }
                     news = signals.next().await;
                 }
-                // The next look is at everything: what these were about is not known.
+                // The next look is at everything: what these were about is not known. It waits for no further news: none may come.
                 Err(error) => {
                     tracing::warn!(error = told(&error), "could not find out what changed");
-                    news = signals.next().await;
-                    news.insert(0, Signal::Everything);
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                    news = vec![Signal::Everything];
                 }
             }
         }
@@ -152,7 +156,7 @@ impl Backend {
                     if self.sweep().is_none() {
                         woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
                     }
-                    let waits = self.removals().get(&row.id).cloned();
+                    let waits = self.removals().remove(&row.id);
                     woken.of(DEPLOYMENTS_NAME).extend(waits);
                     of_operation(view, &row, woken).await
                 }

@@ -301,7 +301,9 @@ impl Stage {
         for roles in &self.roles {
             let count = |journal: &Journal| -> usize {
                 let of = |entry: Entry| match entry {
-                    Entry::Decision(one) => one.gets.len() + one.lists.iter().map(|(_, found)| found.len()).sum::<usize>(),
+                    Entry::Decision(one) => {
+                        one.gets.len() + one.lists.iter().map(|(_, found)| found.len()).sum::<usize>()
+                    }
                     _ => 0,
                 };
                 journal.newest().map(of).sum()
