@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, TryStreamExt};
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::runtime::{WatchStreamExt, metadata_watcher, watcher};
+use kube::runtime::{WatchStreamExt, watcher};
 use serde_json::json;
 use switchboard_ledger::server::Server;
 use switchboard_suite::process::{Up, binary};
@@ -111,7 +111,7 @@ fn deployed(client: &kube::Client, count: usize) -> tokio::task::JoinHandle<()> 
     let applications = api(client, "argoproj.io/v1alpha1", "Application", NAMESPACE);
     tokio::spawn(async move {
         let mut seen: BTreeSet<String> = BTreeSet::new();
-        let mut changes = metadata_watcher(applications, watcher::Config::default()).applied_objects().boxed();
+        let mut changes = watcher(applications, watcher::Config::default()).applied_objects().boxed();
         let all = async {
             while seen.len() < count {
                 let object = changes.try_next().await.unwrap().unwrap();
