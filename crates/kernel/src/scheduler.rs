@@ -155,7 +155,7 @@ impl Scheduler {
     /// From here on, and until it is forgotten, a unit takes turns with those of other parties, and not with other namespaces.
     pub fn assign(&mut self, unit: &UnitId, party: &Arc<str>) {
         let Some(line) = self.operators.get_mut(&unit.operator).filter(|line| !line.removed) else { return };
-        line.units.entry(unit.unit.clone()).or_default().party = Some(party.clone());
+        line.assign(&unit.unit, party);
     }
 
     /// Every unit that may run now. They count as running until [`Scheduler::finish`].

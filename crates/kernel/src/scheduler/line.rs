@@ -4,6 +4,7 @@ mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::limits::Limits;
@@ -96,6 +97,17 @@ impl Line {
             self.queue.insert((at, *arrivals, unit.clone()));
             if self.turns.until.is_some_and(|until| at <= until) {
                 self.turns.push(unit, entry.party.clone());
+            }
+        }
+    }
+
+    /// A unit takes turns by a party from here on; one that has a turn already gets another.
+    pub(super) fn assign(&mut self, unit: &Unit, party: &Arc<str>) {
+        let entry = self.units.entry(unit.clone()).or_default();
+        if entry.party.as_ref() != Some(party) {
+            entry.party = Some(party.clone());
+            if self.turns.has(unit) {
+                self.turns.push(unit, Some(party.clone()));
             }
         }
     }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use switchboard_ledger::Counts;
 use switchboard_ledger::rows::{ClusterUser, Operation};
+use switchboard_service::backend;
 
 use crate::base::{Base, on_both};
 use crate::stage::{Side, Stage, plain};
@@ -117,6 +118,8 @@ const FIRST: usize = 20;
 
 async fn tenants_take_turns_at_the_agent(base: Base) {
     let mut stage = Stage::set(base, false).await;
+    // Nothing rings: the agent is told by rows alone.
+    stage.settings.ring_after = backend::RING_AFTER;
     stage.start_side(Side::Backend, None, stage.clients()).await;
     for (namespace, count) in [("shop", MANY), ("bank", 3)] {
         for number in 0..count {

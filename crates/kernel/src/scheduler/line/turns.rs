@@ -45,6 +45,11 @@ impl Turns {
         self.places.insert(unit.clone(), place);
     }
 
+    /// Whether it has a turn.
+    pub(super) fn has(&self, unit: &Unit) -> bool {
+        self.places.contains_key(unit)
+    }
+
     /// Takes the one whose turn it is.
     pub(super) fn pop(&mut self) -> Option<Unit> {
         let (place, unit) = self.line.pop_first()?;
