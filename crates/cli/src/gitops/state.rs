@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// How many objects that could not be brought are told of.
+const MAX_REFUSED: usize = 3;
+
 /// A state word and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
@@ -25,6 +28,11 @@ pub fn of_application(object: &Value) -> State {
         return state(word, message);
     }
     let (sync, health) = (text("/status/sync/status"), text("/status/health/status"));
+    if sync != "Synced"
+        && let Some((_, message)) = failed_sync(object)
+    {
+        return state("Failing", message);
+    }
     let manual = text("/spec/type").eq_ignore_ascii_case("manual");
     match (sync, health) {
         ("", _) => state("Waiting", "on Argo CD to look"),
@@ -47,6 +55,8 @@ pub fn of_environment(object: &Value) -> State {
     match condition(object, "ConnectionInitializationSucceeded") {
         Some(("True", _)) => state("Ready", ""),
         Some(("False", message)) => state("Blocked", message),
+        // Nobody could say: the cluster was not reached, which it may be the next time.
+        Some((_, message)) if !message.is_empty() => state("Failing", with_trust(message)),
         _ => state("Waiting", "on a look at the cluster"),
     }
 }
@@ -67,6 +77,56 @@ pub fn of_run(object: &Value) -> State {
         Some(("False", _)) => state("Ready", ""),
         _ => state("Working", "the sync is under way"),
     }
+}
+
+/// What a cluster whose certificate is not trusted needs; others need something else.
+fn with_trust(message: String) -> String {
+    let words =
+        ["UnknownIssuer", "invalid peer certificate", "self-signed certificate", "self signed certificate", "x509:"];
+    if !words.iter().any(|word| message.contains(word)) {
+        return message;
+    }
+    format!(
+        "{message} (put the cluster's CA into its kubeconfig, as `certificate-authority-data`, or trust whoever answers, with --insecure-skip-tls-verify)"
+    )
+}
+
+/// Why the last sync did not bring what the repository says, in Argo CD's words, those about single objects included; and whether
+/// it tries again by itself. None when it did, while it is under way, and when there is another commit by now.
+pub fn failed_sync(object: &Value) -> Option<(bool, String)> {
+    let last = object.pointer("/status/operationState")?;
+    let text = |pointer: &str| last.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let now = object.pointer("/status/sync/revision").and_then(Value::as_str).unwrap_or_default();
+    let of = text("/syncResult/revision");
+    if !of.is_empty() && !now.is_empty() && of != now {
+        return None;
+    }
+    // Between two tries an operation runs, and is finished for now.
+    let again = match text("/phase") {
+        "Failed" | "Error" => false,
+        "Running" if !text("/finishedAt").is_empty() => true,
+        _ => return None,
+    };
+    let mut told = or(text("/message"), "the last sync failed");
+    let more = refused(last).filter(|(_, message)| !text("/message").contains(message));
+    for (count, (name, message)) in more.take(MAX_REFUSED + 1).enumerate() {
+        match count < MAX_REFUSED {
+            true => told.push_str(&format!("; {name}: {message}")),
+            false => told.push_str("; and more"),
+        }
+    }
+    Some((again, told))
+}
+
+/// What became of objects that a sync could not bring: which, and why.
+fn refused(operation: &Value) -> impl Iterator<Item = (String, &str)> {
+    let all = operation.pointer("/syncResult/resources").and_then(Value::as_array).into_iter().flatten();
+    all.filter_map(|one| {
+        let text = |field: &str| one[field].as_str().unwrap_or_default();
+        let is_refused = text("status") == "SyncFailed" || ["Failed", "Error"].contains(&text("hookPhase"));
+        let message = text("message");
+        (is_refused && !message.is_empty()).then(|| (format!("{} {}", text("kind"), text("name")), message))
+    })
 }
 
 fn or(text: &str, other: &str) -> String {
@@ -131,6 +191,50 @@ mod tests {
         assert_eq!(with("ErrorOccurred"), State { word: "Blocked", why: "no".into() });
         assert_eq!(with("ComparisonError"), State { word: "Failing", why: "no".into() });
         assert_eq!(with("SharedResourceWarning").word, "Ready");
+    }
+
+    #[test]
+    fn a_sync_that_fails_says_why() {
+        let with = |operation: Value| {
+            let mut object = application("automated", "OutOfSync", "Missing");
+            object["status"]["sync"]["revision"] = "one".into();
+            object["status"]["operationState"] = operation;
+            of_application(&object)
+        };
+        let refused = |name: &str, message: &str| json!({ "kind": "ConfigMap", "name": name, "status": "SyncFailed", "message": message });
+        let resources = json!([
+            refused("a", "namespaces \"away\" not found"),
+            { "kind": "ConfigMap", "name": "b", "status": "Synced", "message": "configmap/b created" },
+        ]);
+        let result = json!({ "revision": "one", "resources": resources });
+        for (phase, finished) in [("Failed", "x"), ("Error", "x"), ("Running", "x")] {
+            let told = with(
+                json!({ "phase": phase, "finishedAt": finished, "message": "one or more objects failed to apply", "syncResult": result }),
+            );
+            let why = "one or more objects failed to apply; ConfigMap a: namespaces \"away\" not found";
+            assert_eq!(told, State { word: "Failing", why: why.into() });
+        }
+        // What is said already is not said twice.
+        let whole = "one or more objects failed to apply, reason: namespaces \"away\" not found";
+        assert_eq!(with(json!({ "phase": "Failed", "message": whole, "syncResult": result })).why, whole);
+        assert_eq!(with(json!({ "phase": "Failed", "syncResult": { "revision": "before" } })).word, "Working");
+        assert_eq!(with(json!({ "phase": "Running", "message": "waiting for completion" })).word, "Working");
+        assert_eq!(with(json!({ "phase": "Succeeded" })).word, "Working");
+        let many: Vec<Value> = (0..9).map(|n| refused(&n.to_string(), "no")).collect();
+        let told = with(json!({ "phase": "Failed", "message": "x", "syncResult": { "resources": many } })).why;
+        assert_eq!(told, "x; ConfigMap 0: no; ConfigMap 1: no; ConfigMap 2: no; and more");
+    }
+
+    #[test]
+    fn an_environment_that_could_not_be_reached_says_why() {
+        let with = |message: &str| {
+            let condition = json!({ "type": "ConnectionInitializationSucceeded", "status": "Unknown", "reason": "UnableToCreateClient", "message": message });
+            of_environment(&json!({ "status": { "conditions": [condition] } }))
+        };
+        let away = "Get \"https://h/api?timeout=32s\": connection refused";
+        assert_eq!(with(away), State { word: "Failing", why: away.into() });
+        let told = with("Get \"https://h/api?timeout=32s\": invalid peer certificate: UnknownIssuer");
+        assert!(told.why.contains("UnknownIssuer") && told.why.contains("--insecure-skip-tls-verify"), "{told:?}");
     }
 
     #[test]

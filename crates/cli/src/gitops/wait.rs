@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::state::{State, met, of_application, of_environment, of_repository, of_run};
+use super::state::{State, failed_sync, met, of_application, of_environment, of_repository, of_run};
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, REPOSITORIES, RUNS, Side, Tenant};
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
@@ -136,12 +136,21 @@ impl Aim {
             Aim::Synced if is("/status/sync/status", "Synced") => Way::Arrived,
             Aim::Healthy if is("/status/health/status", "Healthy") => Way::Arrived,
             Aim::Ready | Aim::Synced | Aim::Healthy => match going(of_application(object)) {
-                Way::Going(why) => met(object).map_or(Way::Going(why), Way::Failing),
+                // What Argo CD tries again by itself may come yet.
+                Way::Going(why) => {
+                    let over =
+                        || failed_sync(object).filter(|(again, _)| !again && !is("/status/sync/status", "Synced"));
+                    let wrong = met(object).or_else(|| over().map(|(_, message)| message));
+                    wrong.map_or(Way::Going(why), Way::Failing)
+                }
                 // Ready is more than either; whoever waits for one of them was asked about it above.
                 Way::Arrived if self != Aim::Ready => Way::Going("Working".to_string()),
                 way => way,
             },
-            Aim::Environment => going(of_environment(object)),
+            Aim::Environment => match of_environment(object) {
+                State { word: "Failing", why } => Way::Failing(why),
+                state => going(state),
+            },
             Aim::Repository => going(of_repository(object)),
             Aim::Run => match of_run(object) {
                 State { word: "Failing", why } => Way::Stuck(why),
@@ -241,5 +250,19 @@ mod tests {
         assert_eq!(Aim::Run.way(Some(&object)), Way::Stuck("no".into()));
         object["status"]["conditions"][0]["type"] = "ComparisonError".into();
         assert_eq!(Aim::Ready.way(Some(&object)), Way::Failing("no".into()));
+    }
+
+    #[test]
+    fn why_a_sync_fails_is_told_to_who_waits() {
+        let mut object = application("OutOfSync", "Missing");
+        object["status"]["operationState"] = json!({ "phase": "Failed", "message": "no namespace" });
+        assert_eq!(Aim::Synced.way(Some(&object)), Way::Failing("no namespace".into()));
+        // It is tried again.
+        object["status"]["operationState"] =
+            json!({ "phase": "Running", "finishedAt": "x", "message": "no namespace" });
+        assert_eq!(Aim::Ready.way(Some(&object)), Way::Going("Failing no namespace".into()));
+        let condition = json!({ "type": "ConnectionInitializationSucceeded", "status": "Unknown", "message": "away" });
+        let environment = json!({ "status": { "conditions": [condition] } });
+        assert_eq!(Aim::Environment.way(Some(&environment)), Way::Failing("away".into()));
     }
 }
