@@ -189,6 +189,12 @@ impl Side {
         }
     }
 
+    /// Changes an object by a merge patch.
+    pub async fn patch(&self, of: &Kind, name: &str, patch: &Value) -> Result<Value, SideError> {
+        let path = format!("{}?fieldManager={MANAGER}", self.path(of, &self.namespace, name));
+        self.send(of, name, format!("change {} `{name}`", of.told), Method::PATCH, path, Some(patch)).await
+    }
+
     /// Deletes an object.
     pub async fn delete(&self, of: &Kind, name: &str) -> Result<(), SideError> {
         let path = self.path(of, &self.namespace, name);
@@ -210,9 +216,10 @@ impl Side {
         path: String,
         body: Option<&Value>,
     ) -> Result<Value, SideError> {
+        let form = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let mut request = Request::builder().method(method).uri(path);
         if body.is_some() {
-            request = request.header(CONTENT_TYPE, "application/json");
+            request = request.header(CONTENT_TYPE, form);
         }
         let bytes = body.map(|object| object.to_string().into_bytes()).unwrap_or_default();
         let missing =

@@ -43,6 +43,11 @@ impl Writing {
         self.tenant.side().await
     }
 
+    /// Whether what comes of it is waited for.
+    pub fn is_waited_for(&self) -> bool {
+        self.wait
+    }
+
     /// Tells what was written, and waits for what comes of it when that is asked for.
     pub async fn tell(&self, side: &Side, written: &Written, aim: Aim) -> Result<ExitCode, Failure> {
         form::print(written, self.output)?;

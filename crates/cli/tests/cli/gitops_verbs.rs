@@ -87,6 +87,11 @@ impl Ground {
         self.cluster.client().request::<Value>(request.body(body).unwrap()).await.unwrap();
     }
 
+    async fn patch(&self, path: &str, patch: Value) {
+        let request = Request::patch(path).header("Content-Type", "application/merge-patch+json");
+        self.cluster.client().request::<Value>(request.body(patch.to_string().into_bytes()).unwrap()).await.unwrap();
+    }
+
     /// Runs a verb in `shop`, on a thread that is not the cluster's.
     async fn run(&self, arguments: &[&str]) -> Output {
         self.run_with(arguments, "").await
@@ -149,12 +154,26 @@ async fn an_application_is_created_shown_waited_for_and_deleted() {
     let list: Value = serde_json::from_str(&told(&ground.run(&["get", "-o", "json"]).await)).unwrap();
     assert_eq!(list["items"][0]["kind"], "GitOpsDeployment");
     assert!(told(&ground.run(&["get", "-o", "yaml"]).await).contains("kind: List\n"));
-    let deleted: Value =
-        serde_json::from_str(&told(&ground.run(&["delete", "web", "--wait", "-o", "json"]).await)).unwrap();
+    let deleted: Value = serde_json::from_str(&told(&ground.run(&["delete", "web", "-o", "json"]).await)).unwrap();
     assert_eq!((&deleted["kind"], &deleted["metadata"]["name"]), (&json!("GitOpsDeployment"), &json!("web")));
-    told(&ground.run(&CREATE).await);
-    assert_eq!(told(&ground.run(&["delete", "web", "--wait"]).await), "application web deleted\n");
     assert_eq!(said(&ground.run(&["get"]).await), "no applications in namespace `shop`\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_deletion_waits_for_what_was_deployed() {
+    let ground = Ground::lay().await;
+    told(&ground.run(&CREATE).await);
+    let path = format!("{GROUP}/gitopsdeployments/web");
+    // What was deployed is still there.
+    let late = ground.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    let going = ground.get(&path).await.expect("it is kept until all is gone");
+    assert!(going["metadata"]["deletionTimestamp"].is_string());
+    // As the service does once all is gone.
+    let gone = ground.run(&["wait", "web", "--for", "deleted"]);
+    let let_go = ground.patch(&path, json!({ "metadata": { "finalizers": null } }));
+    assert_eq!(said(&tokio::join!(gone, let_go).0), "application web is deleted\n");
+    assert!(ground.get(&path).await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
