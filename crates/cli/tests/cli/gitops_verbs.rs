@@ -263,6 +263,11 @@ async fn what_goes_wrong_is_said_with_a_hint() {
             1,
             "error: could not create application `a`: spec.source.path cannot be '/'\nhint: ",
         ),
+        (
+            &["create", "a", "--repo", "", "--path", "x"],
+            1,
+            "error: could not create application `a`: spec.source.repoURL is a required field and it cannot be empty\nhint: ",
+        ),
         (&["create", "A", "--repo", "https://x", "--path", "x"], 1, "error: could not create application `A`: "),
         (
             &["env", "create", "a", "--url", "http://x", "--secret", "s"],

@@ -11,6 +11,8 @@ pub const KIND: &str = "GitOpsDeployment";
 /// Set by a tenant, keeps the resource until all that was deployed is gone.
 pub const FINALIZER: &str = "resources-finalizer.managed-gitops.redhat.com";
 
+/// A repository is missing.
+pub const REPOSITORY_REQUIRED: &str = "spec.source.repoURL is a required field and it cannot be empty";
 /// A path is missing.
 pub const PATH_REQUIRED: &str = "spec.source.path is a required field and it cannot be empty";
 /// A path is the root.
@@ -254,6 +256,9 @@ impl Deployment {
             "" => return Err(PATH_REQUIRED.to_string()),
             "/" => return Err(PATH_SLASH.to_string()),
             _ => {}
+        }
+        if source.repo_url.trim().is_empty() {
+            return Err(REPOSITORY_REQUIRED.to_string());
         }
         self.admit()?;
         let fields = [

@@ -53,6 +53,11 @@ fn input_is_judged_in_the_words_tests_look_for() {
     assert_eq!(deployment("p", "stage", "").judge().unwrap_err(), BAD_NAMESPACE);
     assert_eq!(deployment("p", "stage", "Not A Name").judge().unwrap_err(), BAD_NAMESPACE);
     assert_eq!(deployment("p", "stage", "n").judge(), Ok(()));
+    for nothing in ["", " "] {
+        let mut odd = deployment("p", "", "");
+        odd.spec.source.repo_url = nothing.into();
+        assert_eq!(odd.judge().unwrap_err(), REPOSITORY_REQUIRED);
+    }
     let mut odd = deployment("p", "", "");
     odd.spec.r#type = "sometimes".into();
     assert_eq!(odd.judge().unwrap_err(), BAD_TYPE);
@@ -157,9 +162,14 @@ fn the_definitions_are_of_these_kinds() {
 #[test]
 fn the_definitions_refuse_in_the_words_of_the_kinds() {
     let all = CRDS.concat();
-    for words in
-        [BAD_TYPE, BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT, environment::NOT_HTTPS, credential::BAD_SCHEME]
-    {
+    for words in [
+        REPOSITORY_REQUIRED,
+        BAD_TYPE,
+        BAD_SYNC_OPTION,
+        NAMESPACE_WITHOUT_ENVIRONMENT,
+        environment::NOT_HTTPS,
+        credential::BAD_SCHEME,
+    ] {
         assert!(all.contains(words), "{words}");
     }
 }
