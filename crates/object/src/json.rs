@@ -6,8 +6,8 @@
 mod read;
 mod write;
 
-pub use read::read;
 pub(crate) use read::whole;
+pub use read::{read, read_for_floats};
 pub use write::{to_string, to_vec};
 
 use crate::Value;

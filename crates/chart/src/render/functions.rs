@@ -119,7 +119,7 @@ fn read_yaml(value: &Value) -> Result<Json, typed::DecodeError> {
 }
 
 fn read_json(value: &Value) -> Result<Json, typed::DecodeError> {
-    let read = json::read(text(value).as_bytes());
+    let read = json::read_for_floats(text(value).as_bytes());
     read.map(|document| document.value).map_err(|error| typed::DecodeError(error.to_string()))
 }
 

@@ -203,6 +203,16 @@ fn templates_of_a_chart_share_its_means() {
 }
 
 #[test]
+fn the_zero_below_zero_is_kept_as_go_keeps_it() {
+    let template = r#"kind: A
+a: {{ toJson (fromJson "{\"c\":-0.0}") | squote }}
+b: {{ toJson (fromJsonArray "[-0, 0, 0.0]") | squote }}
+"#;
+    let made = compiled(&[("templates/a.yaml", template)]).render(&request("")).unwrap();
+    assert_eq!(made.files["shop/templates/a.yaml"], "kind: A\na: '{\"c\":-0}'\nb: '[-0,0,0]'\n");
+}
+
+#[test]
 fn what_is_read_out_of_texts_and_files_is_paid_for() {
     let limits = Limits { steps: 500_000, output_bytes: 1 << 20, ..Limits::default() };
     let file = "x".repeat(500_000);

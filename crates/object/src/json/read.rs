@@ -9,7 +9,22 @@ use crate::{Map, Value};
 /// # Errors
 /// When it is not JSON, or nests deeper than [`MAX_DEPTH`].
 pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
-    let mut reader = Reader { bytes, at: 0, open: Vec::new(), duplicates: Vec::new(), too_large: None };
+    read_as(bytes, number)
+}
+
+/// Reads one document as whoever makes a float of every number does: the zero below zero stays one, which no integer is.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_for_floats(bytes: &[u8]) -> Result<Document, JsonError> {
+    read_as(bytes, |text| match text.parse::<f64>() {
+        Ok(zero) if zero == 0.0 && zero.is_sign_negative() => Some(Value::from(zero)),
+        _ => number(text),
+    })
+}
+
+fn read_as(bytes: &[u8], number: fn(&str) -> Option<Value>) -> Result<Document, JsonError> {
+    let mut reader = Reader { bytes, at: 0, number, open: Vec::new(), duplicates: Vec::new(), too_large: None };
     let value = reader.document()?;
     // Go checks the syntax of the whole text before it looks at a number.
     reader.too_large.map_or(Ok(Document { value, duplicates: reader.duplicates }), Err)
@@ -20,6 +35,7 @@ type Outcome<T> = Result<T, JsonError>;
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    number: fn(&str) -> Option<Value>,
     open: Vec<Open>,
     duplicates: Vec<String>,
     /// The first number that fits no float.
@@ -255,7 +271,7 @@ impl Reader<'_> {
             self.some_digits("in exponent of numeric literal")?;
         }
         let text = std::str::from_utf8(&self.bytes[start..self.at]).unwrap_or_default();
-        if let Some(number) = number(text) {
+        if let Some(number) = (self.number)(text) {
             return Ok(number);
         }
         let message = format!("json: cannot unmarshal number {text} into Go value of type float64");

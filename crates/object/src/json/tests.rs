@@ -27,6 +27,16 @@ fn reads() {
 }
 
 #[test]
+fn the_zero_below_zero_is_a_float() {
+    for text in ["-0", "-0.0", "-0e5"] {
+        assert_eq!(value(text), json!(0));
+        let kept = read_for_floats(text.as_bytes()).unwrap().value;
+        assert!(kept.as_f64().is_some_and(|zero| zero == 0.0 && zero.is_sign_negative()), "{text}: {kept}");
+    }
+    assert_eq!(read_for_floats(b"[0, 1.0, -2]").unwrap().value, json!([0, 1, -2]));
+}
+
+#[test]
 fn refuses_in_gos_words() {
     for (text, expected) in [
         ("", "unexpected end of JSON input"),

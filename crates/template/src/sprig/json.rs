@@ -19,7 +19,7 @@ pub fn write_pretty(value: &Value) -> Result<Vec<u8>, String> {
 
 /// Go's `json.Unmarshal` into an `interface {}`: all numbers are `float64`.
 pub fn read(text: &[u8]) -> Result<Value, String> {
-    let document = switchboard_object::json::read(text).map_err(|error| error.to_string())?;
+    let document = switchboard_object::json::read_for_floats(text).map_err(|error| error.to_string())?;
     Ok(Value::from_json(&document.value, Numbers::Float))
 }
 
