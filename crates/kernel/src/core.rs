@@ -9,6 +9,7 @@
 mod account;
 mod caught;
 mod echo;
+mod removal;
 mod roster;
 mod run;
 mod secrecy;

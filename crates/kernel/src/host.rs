@@ -279,6 +279,13 @@ impl Host {
         self.core.add(self.clock.now(), added.operator, added.limits);
     }
 
+    fn remove(&mut self, operator: &OperatorName, cluster: Option<ClusterName>) -> bool {
+        if cluster.is_some_and(|name| self.clusters.remove(&name).is_some()) {
+            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).behind(self.gate.clone()));
+        }
+        self.core.remove(operator)
+    }
+
     fn answer(&mut self, request: Request) -> bool {
         let now = self.clock.now();
         match request {
@@ -295,6 +302,7 @@ impl Host {
                 let _ = reply.send(known);
             }
             Request::Add(added) => self.add(*added),
+            Request::Remove(operator, cluster, reply) => drop(reply.send(self.remove(&operator, cluster))),
             Request::Units(operator, units, changed, reply) => {
                 let _ = reply.send(self.core.set_units(now, &operator, units, &changed));
             }

@@ -2,7 +2,7 @@
 
 mod reach;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,28 +102,30 @@ impl Embedded {
         })
     }
 
-    /// Takes in the clusters of Secrets that are new or have changed.
+    /// Takes in the clusters of Secrets that are new or have changed, and takes out those of Secrets that are gone.
     async fn look(&self, handle: &Handle, seen: &mut BTreeMap<(String, String), String>) -> Result<(), Failure> {
         let secrets: Value = self.client.request(Request::get(OF_CLUSTERS).body(Vec::new())?).await?;
+        let mut there = BTreeSet::new();
         for secret in secrets["items"].as_array().into_iter().flatten() {
             let text = |field: &str| secret["metadata"][field].as_str().unwrap_or_default().to_string();
             let (key, version) = ((text("namespace"), text("name")), text("resourceVersion"));
+            there.insert(key.clone());
             if seen.get(&key) == Some(&version) {
                 continue;
             }
             let reached = match reach::client(secret).await {
                 Ok(Some(client)) => {
                     // A cluster's client stays as it is: one with other credentials is another cluster to the kernel.
-                    let there = ClusterName::new(&format!("{}#{version}", Engine::name_of(&key)));
+                    let cluster = named(&key, &version);
                     let engine = Engine::there(
                         self.here.clone(),
                         key.clone(),
-                        there.clone(),
+                        cluster.clone(),
                         self.sources.clone(),
                         self.hosted.clone(),
                     );
                     let added =
-                        handle.add(Arc::new(Reaching(engine)), self.limits.clone(), Some((there, client))).await;
+                        handle.add(Arc::new(Reaching(engine)), self.limits.clone(), Some((cluster, client))).await;
                     if added.is_err() {
                         return Ok(());
                     }
@@ -138,8 +140,20 @@ impl Embedded {
             }
             self.hosted.note(key, reached);
         }
+        for (key, version) in seen.extract_if(.., |key, _| !there.contains(key)) {
+            let operator = OperatorName::new(&Engine::name_of(&key));
+            if handle.remove(operator, Some(named(&key, &version))).await.is_err() {
+                return Ok(());
+            }
+        }
+        self.hosted.keep(&there);
         Ok(())
     }
+}
+
+/// What the kernel calls the cluster of a Secret, in a version of it.
+fn named(secret: &(String, String), version: &str) -> ClusterName {
+    ClusterName::new(&format!("{}#{version}", Engine::name_of(secret)))
 }
 
 /// What a configuration says; and when it says nothing, shorter rests than other operators have: a sync is several steps.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::board::eventually;
+use crate::board::{ask, eventually};
 use crate::process::{CONTEXT, Serving, switchboard};
 
 const APPLICATION: &str = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/guestbook";
@@ -49,6 +49,33 @@ async fn the_example_is_deployed_from_git_and_follows_it() {
         (map["data"]["welcome"] == "Please write something true.").then_some(())
     })
     .await;
+}
+
+/// What is deployed to a cluster that a Secret names has its operator as long as the Secret is there.
+#[tokio::test]
+async fn a_cluster_whose_secret_is_gone_is_let_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = switchboard(&["up", "--example", "gitops", "--listen", "127.0.0.1:0", "--data-dir"]);
+    command.arg(folder.path());
+    let serving = Serving::start(command);
+    let client = serving.client(CONTEXT).await;
+    let kubeconfig = kube::config::Kubeconfig::read_from(&serving.kubeconfig).unwrap();
+    let server = kubeconfig.clusters[0].cluster.clone().unwrap().server.unwrap();
+    let secret = serde_json::json!({
+        "metadata": {"name": "stage", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
+        "stringData": {"name": "stage", "server": server, "config": r#"{"tlsClientConfig": {"insecure": true}}"#},
+    });
+    let path = "/api/v1/namespaces/argocd/secrets";
+    let request = http::Request::post(path).header("Content-Type", "application/json");
+    client.request::<Value>(request.body(secret.to_string().into_bytes()).unwrap()).await.unwrap();
+    let is_told = || {
+        let top = ask(&folder.path().join("kernel"), &["top"]);
+        String::from_utf8_lossy(&top.stdout).contains("engine@argocd.stage")
+    };
+    eventually("the cluster has its operator", || async { is_told().then_some(()) }).await;
+    let request = http::Request::delete(format!("{path}/stage")).body(Vec::new()).unwrap();
+    client.request::<Value>(request).await.unwrap();
+    eventually("the operator is let go", || async { (!is_told()).then_some(()) }).await;
 }
 
 #[tokio::test]

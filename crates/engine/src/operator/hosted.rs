@@ -1,6 +1,6 @@
 //! Which clusters have their operator: what the shell knows of the Secrets that name them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -18,6 +18,11 @@ impl Hosted {
     /// Notes what became of a cluster.
     pub fn note(&self, secret: (String, String), reached: Reached) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(secret, reached);
+    }
+
+    /// Forgets all clusters but those of these Secrets.
+    pub fn keep(&self, secrets: &BTreeSet<(String, String)>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|secret, _| secrets.contains(secret));
     }
 
     /// Whether a cluster has its operator; null while nobody has tried.

@@ -69,6 +69,14 @@ impl Rosters {
         self.0.entry(table.clone()).or_default().push(roster);
     }
 
+    /// Objects are units of an operator no more.
+    pub fn remove(&mut self, operator: &OperatorName) {
+        self.0.retain(|_, rosters| {
+            rosters.retain(|roster| roster.operator != *operator);
+            !rosters.is_empty()
+        });
+    }
+
     /// The units an object is or was.
     pub fn units_of(&self, change: &Change) -> Vec<UnitId> {
         let states = || [&change.before, &change.after].into_iter().flatten();

@@ -170,7 +170,10 @@ impl Core {
     pub fn decided(&mut self, now: Moment, unit: &UnitId, id: DecisionId, answered: Answered) -> Option<Judgement> {
         let running = self.running.get(unit).filter(|running| running.id == id && running.answered.is_none())?;
         let picture = running.picture.clone();
-        let hosted = self.operators.get_mut(&unit.operator)?;
+        let Some(hosted) = self.operators.get_mut(&unit.operator) else {
+            self.abandon(now, unit);
+            return None;
+        };
         let Answered { plan, reads, decide_us } = answered;
         hosted.account.run(decide_us, matches!(plan, Err(Stop::Failed(_))));
         let plan = match plan {
@@ -256,16 +259,13 @@ impl Core {
         let told = self.count_stale(now, unit, &pending.reads, &mut writes);
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
         self.remember_refused(unit, if told { &writes } else { &[] });
-        let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
+        let let_go = !self.operators.contains_key(&unit.operator);
+        let gone = let_go || (ended_gone(&ended, &writes) && self.is_gone(unit));
         let ended = if gone { Ended::Gone } else { ended };
         let outcome = Outcome::Decided { writes, standing: pending.standing };
         let closed = self.close(now, unit, outcome, &pending.reads, pending.decide_us, write_us, ended, findings);
         if gone {
-            self.wakes.forget(unit);
-            self.standings.forget(unit);
-            self.arbiter.forget(unit);
-            self.refused.remove(unit);
-            self.stale.remove(unit);
+            self.forget(unit);
         }
         Some(Closed { carried, ..closed })
     }
@@ -333,7 +333,7 @@ impl Core {
             && (reads.gets.keys().any(|key| gone(&key.table)) || reads.lists.keys().any(|query| gone(&query.table)))
     }
 
-    fn forget_recent(&mut self) {
+    pub(super) fn forget_recent(&mut self) {
         let first = self.running.values().map(|running| running.id.0).min().unwrap_or(u64::MAX);
         self.let_go.retain(|_, without| first < *without);
         let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);

@@ -65,6 +65,12 @@ impl Standings {
         }
     }
 
+    /// Forgets an operator; these were its units.
+    pub fn remove(&mut self, operator: &OperatorName) -> Vec<UnitId> {
+        let units = self.0.remove(operator).unwrap_or_default();
+        units.into_keys().map(|unit| UnitId { operator: operator.clone(), unit }).collect()
+    }
+
     fn floods(&mut self, unit: &UnitId, held: bool) -> u32 {
         self.get_mut(unit).map_or(0, |stand| {
             stand.floods = if held { stand.floods + 1 } else { 0 };

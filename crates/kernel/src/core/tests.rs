@@ -3,6 +3,7 @@
 mod given;
 mod hosted;
 mod mended;
+mod removal;
 
 use std::time::Duration;
 

@@ -23,6 +23,7 @@ pub(super) enum Request {
     Unit(UnitId, oneshot::Sender<Option<UnitState>>),
     Pause(OperatorName, bool, oneshot::Sender<bool>),
     Add(Box<Added>),
+    Remove(OperatorName, Option<ClusterName>, oneshot::Sender<bool>),
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
     Tell(OperatorName, Vec<Unit>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
@@ -103,6 +104,15 @@ impl Handle {
         cluster: Option<(ClusterName, kube::Client)>,
     ) -> Result<(), Stopped> {
         self.0.send(Request::Add(Box::new(Added { operator, limits, cluster }))).await.map_err(|_| Stopped)
+    }
+
+    /// Lets an operator go, with the cluster that came with it; see [`crate::core::Core::remove`]. False when there is no such
+    /// operator.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn remove(&self, operator: OperatorName, cluster: Option<ClusterName>) -> Result<bool, Stopped> {
+        self.ask_for(|reply| Request::Remove(operator, cluster, reply)).await
     }
 
     /// Names the units of an operator that has [`crate::operator::Units::Given`], and wakes those for which something
