@@ -215,6 +215,31 @@ fn credentials() -> rows::ClusterCredentials {
         created_on: Moment::default(),
         ca_data: None,
         client_certificate: None,
+    // Nothing and an empty list are the same, as Argo CD has it.
+    turned["spec"]["roles"] = json!([]);
+    turned["metadata"]["annotations"]["mine"] = json!("x");
+    assert!(project::same(&turned, &object));
+}
+
+/// Whoever may edit a project could let a tenant deploy what has no namespace, from elsewhere, or as somebody else.
+#[test]
+fn a_project_that_permits_more_is_not_the_same() {
+    let object = project::object(&"u".into(), "argocd", &[], &[], &["shop".into()]);
+    for (key, added) in [
+        ("clusterResourceWhitelist", json!([{ "group": "*", "kind": "*" }])),
+        ("namespaceResourceBlacklist", json!([{ "group": "", "kind": "Secret" }])),
+        ("sourceNamespaces", json!(["*"])),
+        ("roles", json!([{ "name": "admin", "policies": ["p, proj:x:admin, *, *, *, allow"] }])),
+        ("destinationServiceAccounts", json!([{ "server": "*", "namespace": "*", "defaultServiceAccount": "root" }])),
+    ] {
+        let mut widened = object.clone();
+        widened["spec"][key] = added;
+        assert!(!project::same(&widened, &object), "{key}");
+    }
+    // It is known for the tenant's by this when its rows are gone.
+    let mut renamed = object.clone();
+    renamed["metadata"]["annotations"]["username"] = json!("v");
+    assert!(!project::same(&renamed, &object));
         client_key: None,
         own_service_account: false,
         source_digest: None,

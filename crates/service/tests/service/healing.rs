@@ -95,9 +95,15 @@ async fn what_is_edited_or_deleted_is_put_right(base: Base) {
         stage.settled().await;
     }
     let project = stage.listed(&projects()).await.remove(0);
-    send(&stage.engine, "PATCH", &path_of(&project), json!({"spec": {"sourceRepos": ["*"]}})).await.unwrap();
-    stage.until("the project as it was", async || (belongings(&stage).await == before).then_some(())).await;
-    stage.settled().await;
+    for widened in [
+        json!({"sourceRepos": ["*"]}),
+        json!({"clusterResourceWhitelist": [{"group": "*", "kind": "*"}], "sourceNamespaces": ["*"]}),
+        json!({"roles": [{"name": "admin", "policies": ["p, proj:x:admin, *, *, *, allow"]}]}),
+    ] {
+        send(&stage.engine, "PATCH", &path_of(&project), json!({"spec": widened})).await.unwrap();
+        stage.until("the project as it was", async || (belongings(&stage).await == before).then_some(())).await;
+        stage.settled().await;
+    }
     send(&stage.engine, "DELETE", &path_of(&project), Value::Null).await.unwrap();
     stage.until("the project again", async || (belongings(&stage).await == before).then_some(())).await;
 }
