@@ -32,7 +32,8 @@ pub fn read(text: &str, api_url: &str) -> Result<Access, Refusal> {
         Ok(document) if document.value.is_object() => document.value,
         // As client-go begins; tests look for the second half.
         Ok(_) => return Err(unreadable("it is not an object")),
-        Err(error) => return Err(unreadable(&error.to_string())),
+        // The line alone: what the parser says of it may repeat what stands there.
+        Err(error) => return Err(unreadable(&format!("yaml: line {} cannot be read", error.line))),
     };
     let same =
         |cluster: &&Value| cluster["cluster"]["server"].as_str().is_some_and(|s| s.eq_ignore_ascii_case(api_url));
