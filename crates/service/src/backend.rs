@@ -3,6 +3,7 @@
 mod credentials;
 mod deployments;
 mod environments;
+mod failing;
 mod follow;
 mod sync_runs;
 mod tenants;
@@ -21,6 +22,7 @@ use switchboard_kernel::place::Place;
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_ledger::ids::Uid;
 
+use self::failing::Failing;
 use crate::asked::Asked;
 use crate::desk::Desk;
 use crate::network::{self, Network};
@@ -72,6 +74,7 @@ pub struct Backend(Arc<Inner>);
 
 struct Inner {
     store: Store,
+    failing: Failing,
     settings: Settings,
     environments: Arc<Desk<environment::Question, environment::Answer>>,
     /// Questions about service accounts that nobody wants any more.
@@ -90,6 +93,7 @@ impl Backend {
     pub fn new(store: Store, settings: Settings) -> Backend {
         Backend(Arc::new(Inner {
             store,
+            failing: Failing::default(),
             settings,
             environments: Arc::default(),
             accounts: Arc::default(),
@@ -170,6 +174,11 @@ impl Backend {
     /// Nothing that was seen counts any more.
     fn unsettle(&self) {
         self.0.settled.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How many deployments have an error, as their status says.
+    pub fn failing(&self) -> u64 {
+        self.0.failing.count()
     }
 
     fn store(&self) -> &Store {
