@@ -4,6 +4,7 @@ pub mod condition;
 pub mod credential;
 pub mod deployment;
 pub mod environment;
+pub(crate) mod field;
 pub mod meta;
 pub mod operation;
 pub mod sync_run;

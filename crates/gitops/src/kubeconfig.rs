@@ -3,10 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use switchboard_ledger::Secret;
+use switchboard_ledger::rows::ClusterCredentials;
+use switchboard_ledger::{Row, Secret};
 use switchboard_object::yaml;
 
 use crate::kinds::environment::Reason;
+use crate::kinds::field;
 
 /// How to reach a cluster, and as whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +34,8 @@ pub fn read(text: &str, api_url: &str) -> Result<Access, Refusal> {
         Ok(document) if document.value.is_object() => document.value,
         // As client-go begins; tests look for the second half.
         Ok(_) => return Err(unreadable("it is not an object")),
-        Err(error) => return Err(unreadable(&error.to_string())),
+        // The line alone: what the parser says of it may repeat what stands there.
+        Err(error) => return Err(unreadable(&format!("yaml: line {} cannot be read", error.line))),
     };
     let same =
         |cluster: &&Value| cluster["cluster"]["server"].as_str().is_some_and(|s| s.eq_ignore_ascii_case(api_url));
@@ -56,6 +59,8 @@ pub fn read(text: &str, api_url: &str) -> Result<Access, Refusal> {
         return Err((Reason::UnableToParseKubeconfigData, said));
     };
     let (cluster, user) = (&cluster["cluster"], &user["user"]);
+    kept("the name of the context", context_name, "kube_config_context")?;
+    kept("the token", user["token"].as_str().unwrap_or_default(), "serviceaccount_bearer_token")?;
     Ok(Access {
         context: context_name.to_string(),
         token: user["token"].as_str().filter(|token| !token.is_empty()).map(Secret::from),
@@ -84,6 +89,12 @@ impl Access {
 fn unreadable(why: &str) -> Refusal {
     let said = format!("unable to parse kubeconfig data: couldn't get version/kind; json parse error: {why}");
     (Reason::UnableToParseKubeconfigData, said)
+}
+
+/// Whether a row holds it.
+fn kept(what: &str, text: &str, column: &str) -> Result<(), Refusal> {
+    field::judge_kept(&format!("{what} in the kubeconfig"), text, ClusterCredentials::TABLE, column)
+        .map_err(|said| (Reason::UnableToCreateClusterCredentials, said))
 }
 
 fn entries<'a>(config: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {

@@ -5,6 +5,7 @@ use crate::ledger::{Ledger, LedgerError, within, within_deadline};
 use crate::pool::Intent;
 use crate::row::{Table, key_of};
 use crate::rows::{TABLES, fleet, left};
+use crate::seal::{Place, Trial};
 use crate::value::{Kind, Value};
 
 use std::time::Duration;
@@ -52,8 +53,9 @@ impl Ledger {
     /// These rows in place of all there are, whole or not at all.
     ///
     /// # Errors
-    /// When one of them is refused, or refers to a row that is not among them.
+    /// When one of them is refused, or refers to a row that is not among them, or a key opens nothing that is sealed with it.
     pub async fn import(&self, rows: &[Stored]) -> Result<(), LedgerError> {
+        self.try_keys(rows)?;
         let dialect = self.pool.dialect();
         let mut transaction = within("begin to write", self.pool.begin(Intent::Write)).await?;
         let all = async {
@@ -69,6 +71,18 @@ impl Ledger {
         within("commit changes", transaction.commit()).await?;
         self.bell.send_modify(|rung| *rung += 1);
         Ok(())
+    }
+
+    fn try_keys(&self, rows: &[Stored]) -> Result<(), LedgerError> {
+        let mut trial = Trial::default();
+        for (table, values) in rows {
+            let key = key_of(table, values);
+            for (column, value) in table.columns.iter().zip(values).filter(|(column, _)| column.kind == Kind::Secret) {
+                let place = Place { table: table.name, column: column.name, key: &key };
+                trial.open(&self.sealing, value.as_text().unwrap_or_default(), place);
+            }
+        }
+        Ok(trial.end()?)
     }
 }
 

@@ -7,6 +7,8 @@
 //! What stands in the database in clear is read as it is: the original writes it so, and `migrate` seals it. Whoever may write to
 //! the database can therefore put a credential of their own in a sealed one's place. They cannot read the sealed one.
 
+mod trial;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -17,6 +19,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::key::Key;
 use crate::secret::Secret;
+
+pub(crate) use trial::Trial;
 
 /// Begins what is sealed.
 const SEALED: &str = "swb1:";

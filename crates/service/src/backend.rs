@@ -3,6 +3,7 @@
 mod credentials;
 mod deployments;
 mod environments;
+mod failing;
 mod follow;
 mod news;
 mod sync_runs;
@@ -22,6 +23,7 @@ use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_ledger::Moment;
 use switchboard_ledger::ids::{OperationId, Uid};
 
+use self::failing::Failing;
 use crate::asked::Asked;
 use crate::desk::Desk;
 use crate::network::{self, Network};
@@ -74,6 +76,7 @@ pub struct Backend(Arc<Inner>);
 
 struct Inner {
     store: Store,
+    failing: Failing,
     settings: Settings,
     environments: Arc<Desk<environment::Question, environment::Answer>>,
     /// Questions about service accounts that nobody wants any more.
@@ -92,6 +95,7 @@ impl Backend {
     pub fn new(store: Store, settings: Settings) -> Backend {
         Backend(Arc::new(Inner {
             store,
+            failing: Failing::default(),
             settings,
             environments: Arc::default(),
             accounts: Arc::default(),
@@ -151,6 +155,11 @@ impl Backend {
     /// When Operations that are over are next looked through, and what it is from now on.
     fn sweep(&self) -> MutexGuard<'_, Option<Moment>> {
         self.0.sweep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many deployments have an error, as their status says.
+    pub fn failing(&self) -> u64 {
+        self.0.failing.count()
     }
 
     fn store(&self) -> &Store {

@@ -61,6 +61,11 @@ pub enum FleetError {
         "could not find namespace `{0}`\nhint: create it, and Argo CD in it, or let `fleet add --create-namespace` create it"
     )]
     NoNamespace(String),
+    /// The namespace is a tenant's.
+    #[error(
+        "could not take namespace `{0}` for an Argo CD instance: it is a tenant's, who would read there what others deploy with\nhint: give a namespace of its own, or --force if nobody else's units come to it"
+    )]
+    IsTenant(String),
     /// It still has units.
     #[error(
         "could not remove the Argo CD instance in `{namespace}`: it has {units} units\nhint: move them with `switchboard gitops fleet move`, and cordon it so that it gets no new ones"

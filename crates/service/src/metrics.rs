@@ -26,7 +26,8 @@ const RECONCILED_S: i64 = 180;
 pub struct Counts {
     /// Deployments.
     pub deployments: u64,
-    /// Deployments whose Application could not be made as it should be.
+    /// Deployments with an error. Rows tell of those whose Application could not be made as it should be; a backend knows of those
+    /// that it refused as well: see [`crate::Backend::failing`].
     pub failures: u64,
     /// Operations by state, in the order of [`STATES`].
     pub operations: [u64; 4],

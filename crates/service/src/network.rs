@@ -164,7 +164,7 @@ impl<N: Network> AsyncAnswer<credential::Question, credential::Answer> for Repos
     }
 
     fn late(&self, question: &credential::Question) -> credential::Answer {
-        let outcome = Outcome::InvalidRepositoryUrl("the repository did not answer in time".to_string());
+        let outcome = Outcome::Unchecked("the repository did not answer in time".to_string());
         credential::Answer { digest: question.digest.clone(), outcome }
     }
 

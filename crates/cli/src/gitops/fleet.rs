@@ -69,6 +69,10 @@ struct Add {
     /// Let it write to its own namespace only; others are granted by somebody else
     #[arg(long)]
     namespaced: bool,
+
+    /// Take the namespace though it is a tenant's, who can read there what all units of the instance deploy with
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Args)]
@@ -176,6 +180,7 @@ impl Add {
             limits: Limits { max_applications: self.max_applications, max_environments: self.max_units },
             reach: if self.namespaced { Reach::Namespace } else { Reach::Cluster },
             create: self.create_namespace,
+            force: self.force,
         };
         fleet.add(&wanted).await?;
         self.engines.show(&fleet, &self.instance).await

@@ -148,12 +148,13 @@ impl Service {
     /// What Prometheus reads of the service: the backend counts rows, an agent Argo CD's objects as well.
     pub fn metrics(&self) -> More {
         let engine = self.agent.is_some().then(|| Engine::new(self.engine.clone()));
-        let ledger = self.ledger.clone();
+        let (ledger, backend) = (self.ledger.clone(), self.backend.clone());
         Arc::new(move || {
             let (ledger, engine) = (ledger.clone(), engine.clone());
+            let failing = backend.as_ref().map_or(0, Backend::failing);
             Box::pin(async move {
                 match metrics::count(&ledger, engine.as_ref()).await {
-                    Ok(counts) => metrics::text(&counts),
+                    Ok(counts) => metrics::text(&metrics::Counts { failures: counts.failures.max(failing), ..counts }),
                     Err(error) => {
                         say(failure::tell(&error));
                         String::new()

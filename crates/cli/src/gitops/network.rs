@@ -48,7 +48,7 @@ impl Network for Outside {
             match asked.await {
                 Ok(Ok(())) => Outcome::Valid,
                 Ok(Err(error)) => outcome(&error),
-                Err(_) => Outcome::InvalidRepositoryUrl("git did not come to an end".to_string()),
+                Err(_) => Outcome::Unchecked("git did not come to an end".to_string()),
             }
         })
     }
@@ -58,6 +58,21 @@ impl Network for Outside {
 fn outcome(error: &GitError) -> Outcome {
     match error {
         GitError::Denied(_) | GitError::Login(_) => Outcome::InvalidCredentials,
-        other => Outcome::InvalidRepositoryUrl(other.to_string()),
+        GitError::NotFound(_) | GitError::Address(_) => Outcome::InvalidRepositoryUrl(error.to_string()),
+        // Whoever was not reached said nothing of the repository.
+        other => Outcome::Unchecked(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_not_found_is_said_to_be_missing() {
+        let is_missing = |error: GitError| matches!(outcome(&error), Outcome::InvalidRepositoryUrl(_));
+        assert!(is_missing(GitError::NotFound("x".into())) && is_missing(GitError::Address("x".into())));
+        assert!(!is_missing(GitError::Unreachable("no route".into())) && !is_missing(GitError::HostKey("x".into())));
+        assert_eq!(outcome(&GitError::Denied("x".into())), Outcome::InvalidCredentials);
     }
 }

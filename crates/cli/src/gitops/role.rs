@@ -126,7 +126,7 @@ impl Role {
                 plaintext_credentials,
                 namespace: self.argocd_namespace,
                 said: Said::Flags,
-                isolation: !self.no_isolation,
+                isolation: !self.no_isolation && super::isolated(),
                 shared_database: tenants.shared_database,
                 webhook_secret_file: tenants.webhook_secret_file,
                 ..GitopsConfig::default()

@@ -1,6 +1,6 @@
 //! Application: what Argo CD deploys.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use switchboard_ledger::rows;
 
 use super::spec_field::{self, SpecError};
@@ -14,9 +14,6 @@ pub const FINALIZER: &str = "resources-finalizer.argocd.argoproj.io/background";
 
 /// Asks Argo CD to compare anew.
 pub const REFRESH: &str = "argocd.argoproj.io/refresh";
-
-/// What of a spec is ours. Whatever else stands in an Application is left as it is.
-const OURS: [&str; 4] = ["destination", "project", "source", "syncPolicy"];
 
 /// The object of a row, on an Argo CD of this namespace.
 pub fn object(row: &rows::Application, namespace: &str) -> Result<Value, SpecError> {
@@ -32,23 +29,16 @@ pub fn object(row: &rows::Application, namespace: &str) -> Result<Value, SpecErr
     }))
 }
 
-/// The object as it is, with what is ours as the row says; none if it is so already.
+/// The object as it is, with the spec and the label of its row; none if it has them already.
+///
+/// All of the spec is the row's: `sources` would replace `source`, and `ignoreDifferences` hide what is not deployed. The original
+/// compares four keys and leaves the rest as somebody made it.
 ///
 /// # Guarantees
-/// - An edit of what is ours is undone, any other is kept.      // test: guarantees_an_edit_is_undone_and_others_are_kept
+/// - An edit of the spec is undone, any other is kept.          // test: guarantees_an_edit_is_undone_and_others_are_kept
 pub fn corrected(live: &Value, row: &rows::Application) -> Result<Option<Value>, SpecError> {
-    let wanted = spec_field::read(&row.spec_field)?;
     let mut object = live.clone();
-    if !object["spec"].is_object() {
-        object["spec"] = Value::Object(Map::new());
-    }
-    for key in OURS {
-        match (wanted.get(key), object["spec"].as_object_mut()) {
-            (Some(value), Some(spec)) => spec.insert(key.to_string(), value.clone()),
-            (None, Some(spec)) => spec.remove(key),
-            (_, None) => None,
-        };
-    }
+    object["spec"] = spec_field::read(&row.spec_field)?;
     if object["metadata"]["labels"][DATABASE_ID] != row.id.as_str() {
         object["metadata"]["labels"][DATABASE_ID] = json!(row.id.as_str());
     }

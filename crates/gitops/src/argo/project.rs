@@ -1,15 +1,19 @@
 //! AppProject: what a tenant's Applications may use, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{AppProjectManagedEnvironment, AppProjectRepository};
 
+use super::keys::without_nothing;
 use super::{API_VERSION, IN_CLUSTER, environment_name, project_name};
 
 /// The kind.
 pub const KIND: &str = "AppProject";
+
+/// The annotation that says whose a project is.
+const USERNAME: &str = "username";
 
 /// The project of a tenant on an Argo CD of this namespace.
 ///
@@ -34,16 +38,26 @@ pub fn object(
         "metadata": {
             "name": project_name(user),
             "namespace": namespace,
-            "annotations": { "username": user.as_str() },
+            "annotations": { USERNAME: user.as_str() },
         },
         "spec": { "sourceRepos": repositories, "destinations": destinations },
     })
 }
 
-/// Whether two projects permit the same, in whatever order.
-pub fn same(one: &Value, other: &Value) -> bool {
-    let set = |project: &Value, key: &str| -> BTreeSet<String> {
-        project["spec"][key].as_array().into_iter().flatten().map(Value::to_string).collect()
+/// Whether a project that is there permits what it should and nothing else, in whatever order, and says whose it is.
+///
+/// All of the spec counts: a role, a source namespace or a permitted kind that somebody added is more than the tenant has.
+pub fn same(live: &Value, wanted: &Value) -> bool {
+    permitted(live) == permitted(wanted)
+        && live["metadata"]["annotations"][USERNAME] == wanted["metadata"]["annotations"][USERNAME]
+}
+
+/// By key, what a project permits; where the order says nothing, without it.
+fn permitted(project: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let spec = without_nothing(project["spec"].clone());
+    let set = |(key, value): (&String, &Value)| match value.as_array() {
+        Some(items) => (key.clone(), items.iter().map(Value::to_string).collect()),
+        None => (key.clone(), BTreeSet::from([value.to_string()])),
     };
-    ["sourceRepos", "destinations"].iter().all(|key| set(one, key) == set(other, key))
+    spec.as_object().into_iter().flatten().map(set).collect()
 }

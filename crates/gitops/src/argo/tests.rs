@@ -150,6 +150,22 @@ fn guarantees_an_edit_is_undone_and_others_are_kept() {
         (&corrected["metadata"]["labels"]["mine"], &corrected["status"]),
         (&json!("x"), &json!({ "health": {} }))
     );
+    // Whoever adds to the spec deploys more than the row says, or hides what differs.
+    for (key, added) in [
+        ("sources", json!([{ "repoURL": "https://other.example/x", "path": "." }])),
+        ("ignoreDifferences", json!([{ "group": "*", "kind": "*", "jsonPointers": ["/"] }])),
+        ("info", json!([{ "name": "a", "value": "b" }])),
+        ("revisionHistoryLimit", json!(0)),
+    ] {
+        let mut edited = object.clone();
+        edited["spec"][key] = added;
+        let corrected = application::corrected(&edited, &row).unwrap();
+        assert_eq!(corrected.as_ref().map(|corrected| &corrected["spec"]), Some(&object["spec"]), "{key}");
+    }
+    // Nothing and an empty list are the same.
+    let mut empty = object.clone();
+    empty["spec"]["info"] = json!([]);
+    assert_eq!(application::corrected(&empty, &row).unwrap(), None);
     // A manual deployment has no policy: one that is added goes.
     let manual = application(cases()[2].text.clone());
     let mut added = application::object(&manual, "argocd").unwrap();
@@ -199,6 +215,31 @@ fn a_project_permits_what_is_the_tenants_and_nothing_else() {
     let mut turned = object.clone();
     turned["spec"]["sourceRepos"] = json!(["https://b", "https://a"]);
     assert!(project::same(&turned, &object) && !project::same(&none, &object));
+    // Nothing and an empty list are the same, as Argo CD has it.
+    turned["spec"]["roles"] = json!([]);
+    turned["metadata"]["annotations"]["mine"] = json!("x");
+    assert!(project::same(&turned, &object));
+}
+
+/// Whoever may edit a project could let a tenant deploy what has no namespace, from elsewhere, or as somebody else.
+#[test]
+fn a_project_that_permits_more_is_not_the_same() {
+    let object = project::object(&"u".into(), "argocd", &[], &[], &["shop".into()]);
+    for (key, added) in [
+        ("clusterResourceWhitelist", json!([{ "group": "*", "kind": "*" }])),
+        ("namespaceResourceBlacklist", json!([{ "group": "", "kind": "Secret" }])),
+        ("sourceNamespaces", json!(["*"])),
+        ("roles", json!([{ "name": "admin", "policies": ["p, proj:x:admin, *, *, *, allow"] }])),
+        ("destinationServiceAccounts", json!([{ "server": "*", "namespace": "*", "defaultServiceAccount": "root" }])),
+    ] {
+        let mut widened = object.clone();
+        widened["spec"][key] = added;
+        assert!(!project::same(&widened, &object), "{key}");
+    }
+    // It is known for the tenant's by this when its rows are gone.
+    let mut renamed = object.clone();
+    renamed["metadata"]["annotations"]["username"] = json!("v");
+    assert!(!project::same(&renamed, &object));
 }
 
 fn credentials() -> rows::ClusterCredentials {

@@ -14,7 +14,7 @@ use super::operation::{self, Wish};
 use super::tenant::Namespace;
 use super::{Decision, Now, Target, Write};
 use crate::kinds::credential::{KIND, Outcome, SECRET_TYPE, conditions};
-use crate::kinds::{self, RepositoryCredential};
+use crate::kinds::{self, RepositoryCredential, field};
 use crate::repository::{Login, has_login, login};
 
 /// Everything that is known when a credential is decided on.
@@ -107,7 +107,8 @@ fn keep(
     id: &mut impl FnMut() -> String,
     decision: &mut Decision,
 ) -> Option<Question> {
-    let login = match wanted(live, input.secret) {
+    let judged = live.judge().map_err(Outcome::UnsupportedUrl);
+    let login = match judged.and_then(|()| wanted(live, input.secret)) {
         Ok(login) => login,
         Err(outcome) => {
             tell(live, &outcome, input.now, decision);
@@ -149,7 +150,23 @@ fn wanted(live: &RepositoryCredential, secret: Option<&SecretData>) -> Result<Lo
         return Err(Outcome::SecretInvalidType);
     }
     let (password, key) = (secret.password.expose(), secret.ssh_key.expose());
-    login(&live.spec.repository, &secret.username, password, key).ok_or(Outcome::InvalidCredentials)
+    let login = login(&live.spec.repository, &secret.username, password, key).ok_or(Outcome::InvalidCredentials)?;
+    judge_kept(&login).map_err(Outcome::Unchecked)?;
+    Ok(login)
+}
+
+/// Whether a row holds it.
+fn judge_kept(login: &Login) -> Result<(), String> {
+    let kept = |what: &str, text: &str, column| {
+        field::judge_kept(&format!("{what} of the Secret"), text, <Row as switchboard_ledger::Row>::TABLE, column)
+    };
+    match login {
+        Login::Password { username, password } => {
+            kept("username", username, "repo_cred_user")?;
+            kept("password", password.expose(), "repo_cred_pass")
+        }
+        Login::Key(key) => kept("sshPrivateKey", key.expose(), "repo_cred_ssh"),
+    }
 }
 
 fn digest_of(url: &str, login: &Login) -> String {

@@ -69,6 +69,9 @@ fn begin(input: &Input<'_>, run: &SyncRun, mut id: impl FnMut() -> String, decis
     if deployment.mode() == Some(Mode::Automated) {
         return tell(run, Err(&automated_not_allowed(&run.metadata.name)), input.now, decision);
     }
+    if let Err(said) = run.judge() {
+        return tell(run, Err(&said), input.now, decision);
+    }
     let Some(application) = input.application.filter(|_| !input.is_behind_another) else { return };
     let sync = SyncOperation {
         id: SyncOperationId::from(id()),

@@ -13,6 +13,7 @@ use switchboard_ledger::rows::{
 use switchboard_ledger::{Change, Moment};
 
 use super::operation::{self, Wish};
+use crate::kinds::field;
 use crate::repository::has_login;
 
 /// What stands in credentials that nobody uses: the target is the cluster Argo CD runs on. The original's words.
@@ -141,6 +142,7 @@ pub fn repositories(
         })
     };
     let mut changes: Vec<Change> = gone.collect();
-    changes.extend(new.map(&mut add));
+    // A resource that names another is refused, and no row may hold it: it keeps no other from being written down.
+    changes.extend(new.filter(|url| field::judge("", url).is_ok()).map(&mut add));
     changes
 }

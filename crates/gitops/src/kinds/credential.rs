@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::condition::{ERROR_OCCURRED, set_meta};
-use super::{Meta, MetaCondition, Truth};
+use super::{Meta, MetaCondition, Truth, field};
 
 /// The kind.
 pub const KIND: &str = "GitOpsDeploymentRepositoryCredential";
@@ -69,6 +69,10 @@ pub enum Outcome {
     LoginInUrl,
     /// There is no such repository; why, in the words of whoever looked.
     InvalidRepositoryUrl(String),
+    /// The URL is none that is supported; why, in words that are whole.
+    UnsupportedUrl(String),
+    /// Nobody could tell: the server did not answer, or the login cannot be kept.
+    Unchecked(String),
 }
 
 /// The three conditions, sorted by type. The original's words.
@@ -99,6 +103,13 @@ pub fn conditions(credential: &RepositoryCredential, outcome: &Outcome, now: &st
         Outcome::InvalidRepositoryUrl(why) => {
             wrong("InvalidRepositoryUrl", &format!("Repository does not exist: {why}"))
         }
+        Outcome::UnsupportedUrl(said) => wrong("InvalidRepositoryUrl", said),
+        // The original's word for whatever is not "not found". That the repository exists, nobody knows.
+        Outcome::Unchecked(why) => {
+            let [error, (_, reason, said), credential] =
+                wrong("InvalidCredentials", &format!("{about} not known to be valid: {why}"));
+            [error, (Truth::Unknown, reason, said), credential]
+        }
     };
     let mut after = credential.status.conditions.clone();
     after.retain(|c| [ERROR_OCCURRED, VALID_URL, VALID_CREDENTIAL].contains(&c.r#type.as_str()));
@@ -117,5 +128,10 @@ impl RepositoryCredential {
         let url = &self.spec.repository;
         let known = url.is_empty() || url.starts_with("https://") || url.starts_with("ssh://");
         if known { Ok(()) } else { Err(BAD_SCHEME) }
+    }
+
+    /// What is wrong with the URL, as that of a deployment is judged.
+    pub fn judge(&self) -> Result<(), String> {
+        field::judge("spec.repository", &self.spec.repository)
     }
 }

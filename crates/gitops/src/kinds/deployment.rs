@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Condition, Meta};
+use super::{Condition, Meta, field};
 use crate::repository::has_login;
 
 /// The kind.
@@ -36,8 +36,8 @@ pub const NO_OWN_CLUSTER: &str = "an environment is needed in .spec.destination:
 /// The destination's namespace is missing or is no name.
 pub const BAD_NAMESPACE: &str = "the namespace specified in the destination field is invalid";
 
-/// Characters that the original takes out of its input without a word. Here they are refused: see [`Deployment::judge`].
-const REFUSED: &[char] = &['"', '\'', '`', '\r', '\n', ';'];
+/// How many sync options are read at most: there are two.
+const MAX_SYNC_OPTIONS: usize = 16;
 
 /// The only options a tenant may give.
 const SYNC_OPTIONS: [&str; 2] = ["CreateNamespace=true", "CreateNamespace=false"];
@@ -264,6 +264,11 @@ impl Deployment {
             return Err(REPOSITORY_REQUIRED.to_string());
         }
         self.admit()?;
+        let options = self.sync_options().len();
+        if options > MAX_SYNC_OPTIONS {
+            let most = MAX_SYNC_OPTIONS;
+            return Err(format!("spec.syncPolicy.syncOptions has {options} entries, and at most {most} are supported"));
+        }
         let fields = [
             ("spec.source.repoURL", &source.repo_url),
             ("spec.source.path", &source.path),
@@ -271,9 +276,7 @@ impl Deployment {
             ("spec.destination.namespace", &self.spec.destination.namespace),
         ];
         for (field, text) in fields {
-            if let Some(bad) = text.chars().find(|c| REFUSED.contains(c) || c.is_control()) {
-                return Err(format!("{field} contains a character that is not supported: {bad:?}"));
-            }
+            field::judge(field, text)?;
         }
         if has_login(&source.repo_url) {
             return Err(LOGIN_IN_URL.to_string());

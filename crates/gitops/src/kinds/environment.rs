@@ -1,9 +1,11 @@
 //! GitOpsDeploymentManagedEnvironment: a cluster to deploy to.
 
 use serde::{Deserialize, Serialize};
+use switchboard_ledger::Row;
+use switchboard_ledger::rows::ClusterCredentials;
 
 use super::deployment::is_label;
-use super::{Meta, MetaCondition};
+use super::{Meta, MetaCondition, field};
 
 /// The kind.
 pub const KIND: &str = "GitOpsDeploymentManagedEnvironment";
@@ -138,6 +140,10 @@ impl ManagedEnvironment {
         if self.spec.api_url.contains(['?', '&']) {
             return Err((Reason::UnsupportedApiUrl, URL_WITH_QUERY.to_string()));
         }
+        field::judge("spec.apiURL", &self.spec.api_url).map_err(|said| (Reason::UnsupportedApiUrl, said))?;
+        let list = self.namespace_list().unwrap_or_default();
+        let kept = field::judge_kept("spec.namespaces", &list, ClusterCredentials::TABLE, "namespaces");
+        kept.map_err(|said| (Reason::InvalidNamespaceList, said))?;
         match self.spec.namespaces.iter().find(|namespace| !is_label(namespace)) {
             Some(bad) => {
                 let said = format!("user specified an invalid namespace: '{bad}' is not a valid name of a namespace");

@@ -1,8 +1,10 @@
 //! GitOpsDeploymentSyncRun: deploy now.
 
 use serde::{Deserialize, Serialize};
+use switchboard_ledger::Row;
+use switchboard_ledger::rows::SyncOperation;
 
-use super::{Condition, Meta};
+use super::{Condition, Meta, field};
 
 /// The kind.
 pub const KIND: &str = "GitOpsDeploymentSyncRun";
@@ -53,6 +55,12 @@ impl SyncRun {
     /// What the original's webhook would refuse.
     pub fn admit(&self) -> Result<(), &'static str> {
         if self.metadata.name == REFUSED_NAME { Err(BAD_NAME) } else { Ok(()) }
+    }
+
+    /// What is wrong with what the tenant wants.
+    pub fn judge(&self) -> Result<(), String> {
+        field::judge("spec.revisionID", &self.spec.revision_id)?;
+        field::judge_kept("spec.revisionID", &self.spec.revision_id, SyncOperation::TABLE, "revision")
     }
 }
 

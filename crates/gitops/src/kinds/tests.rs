@@ -96,6 +96,53 @@ fn a_url_with_a_login_is_refused() {
     }
 }
 
+/// A server that cannot be reached says nothing of a repository: only "not found" does.
+#[test]
+fn a_repository_that_nobody_reached_is_not_said_to_be_missing() {
+    let credential = RepositoryCredential {
+        spec: credential::CredentialSpec { repository: "https://h/r".into(), secret: "s".into() },
+        ..Default::default()
+    };
+    let told = conditions(&credential, &Outcome::Unchecked("no route to h".into()), "1");
+    let told: Vec<_> = told.iter().map(|c| (c.r#type.as_str(), c.status, c.reason.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("ErrorOccurred", Truth::True, "InvalidCredentials"),
+            ("ValidRepositoryCredential", Truth::False, "InvalidCredentials"),
+            ("ValidRepositoryURL", Truth::Unknown, "InvalidCredentials"),
+        ]
+    );
+}
+
+/// What no row holds is told, and not tried again and again.
+#[test]
+fn what_is_too_long_is_refused() {
+    let long = |chars: usize| "x".repeat(chars);
+    let mut asked = deployment(&long(2048), "", "");
+    asked.spec.source.repo_url = format!("https://h/{}", long(2038));
+    asked.spec.source.target_revision = long(2048);
+    assert_eq!(asked.judge(), Ok(()));
+    for (at, field) in ["spec.source.repoURL", "spec.source.path", "spec.source.targetRevision"].into_iter().enumerate()
+    {
+        let mut asked = deployment("p", "", "");
+        let source = &mut asked.spec.source;
+        *[&mut source.repo_url, &mut source.path, &mut source.target_revision][at] = long(2049);
+        let said = asked.judge().unwrap_err();
+        assert_eq!(said, format!("{field} has 2049 characters, and at most 2048 are supported"));
+    }
+    asked.spec.sync_policy = Some(SyncPolicy { sync_options: vec!["CreateNamespace=true".into(); 17] });
+    assert_eq!(asked.judge().unwrap_err(), "spec.syncPolicy.syncOptions has 17 entries, and at most 16 are supported");
+    let mut asked = ManagedEnvironment::default();
+    asked.spec.api_url = format!("https://{}", long(2041));
+    let (reason, said) = asked.judge().unwrap_err();
+    assert_eq!(reason.as_str(), "UnsupportedAPIURL");
+    assert_eq!(said, "spec.apiURL has 2049 characters, and at most 2048 are supported");
+    asked.spec.api_url = "https://h".into();
+    asked.spec.namespaces = (0..2000).map(|at| format!("n{at:050}")).collect();
+    assert_eq!(asked.judge().unwrap_err().0.as_str(), "InvalidNamespaceList");
+}
+
 #[test]
 fn an_environment_is_judged() {
     let environment = |url: &str, namespaces: &[&str]| ManagedEnvironment {

@@ -40,6 +40,17 @@ fn refusals_are_in_the_words_tests_look_for() {
         assert_eq!(reason, Reason::UnableToParseKubeconfigData);
         assert!(said.contains("json parse error"), "{said}");
     }
+    for (telling, line) in [
+        ("users:\n- name: me\n  user: {token: *SUPERSECRETTOKEN}\n", 3),
+        ("users:\n- user:\n    token: *SUPERSECRETTOKEN\n", 3),
+        ("SUPERSECRETTOKEN", 0),
+    ] {
+        let (reason, said) = refused(telling, "https://x");
+        assert_eq!(reason, Reason::UnableToParseKubeconfigData);
+        assert!(!said.contains("SUPERSECRET"), "{said}");
+        assert!(said.contains("json parse error"), "{said}");
+        assert!(line == 0 || said.contains(&format!("line {line}")), "{said}");
+    }
     let alone = "clusters: [{name: c, cluster: {server: https://x}}]\n";
     assert!(refused(alone, "https://x").1.contains("expected to reference cluster 'c'"));
     let nobody = format!("{alone}contexts: [{{name: k, context: {{cluster: c, user: u}}}}]\n");

@@ -16,6 +16,7 @@ on_both! {
     a_step_of_other_words_is_noticed
     a_table_that_lost_a_column_is_noticed
     credentials_are_sealed_moved_to_another_key_and_opened_again
+    a_wrong_key_of_the_right_id_is_noticed
 }
 
 async fn a_new_database_gets_its_tables_and_then_nothing_is_left_to_do(base: Base) {
@@ -112,4 +113,33 @@ async fn credentials_are_sealed_moved_to_another_key_and_opened_again(base: Base
     let plain = base.open(Sealing::with_keys(&key(2)).unwrap().into_plain()).await;
     assert_eq!(plain.migrate().await.unwrap().credentials, 6);
     assert_eq!(base.stored(password).await.unwrap(), "hunter2");
+}
+
+/// Whoever is told that nothing is to do throws the older key away.
+async fn a_wrong_key_of_the_right_id_is_noticed(base: Base) {
+    let sealed = base.open(Sealing::with_keys(&key(1)).unwrap()).await;
+    sealed.migrate().await.unwrap();
+    sealed.commit(&samples::all()).await.unwrap();
+    let rows = sealed.export().await.unwrap();
+    let wrong = || Sealing::with_keys(&key(2).replace("k2:", "k1:")).unwrap();
+    let ledger = base.open(wrong()).await;
+    for told in [ledger.plan_migration().await.unwrap_err(), ledger.migrate().await.unwrap_err()] {
+        assert!(told.to_string().contains("it was not sealed there with that key"), "{told}");
+    }
+    ledger.check_schema().await.unwrap();
+    // One that was damaged says nothing of the key.
+    base.raw("update repositorycredentials set repo_cred_pass = 'swb1:k1:AAAA'").await;
+    assert!(sealed.plan_migration().await.unwrap().is_empty());
+
+    // Rows of a backup are put back with the key that opens them, or not at all.
+    let there = sealed.export().await.unwrap();
+    for refused in [wrong(), Sealing::plain(), Sealing::with_keys(&key(3)).unwrap()] {
+        let told = base.open(refused).await.import(&rows).await.unwrap_err();
+        assert!(told.to_string().starts_with("could not open `"), "{told}");
+        assert_eq!(sealed.export().await.unwrap(), there);
+    }
+    sealed.import(&rows).await.unwrap();
+    let moved = base.open(Sealing::with_keys(&format!("{}\n{}", key(3), key(1))).unwrap()).await;
+    moved.import(&rows).await.unwrap();
+    assert_eq!(moved.migrate().await.unwrap().credentials, 6);
 }

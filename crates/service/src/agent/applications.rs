@@ -81,15 +81,19 @@ impl Outward for Applications {
 }
 
 async fn decide_on(view: &mut switchboard_ledger::View, seen: &Seen) -> Result<(Vec<Change>, Plan), ServiceError> {
-    // One that went, or lost its label, is found by its name.
-    let found: Option<Application> = match seen.object.as_ref().and_then(application::row_of) {
+    let labelled: Option<Application> = match seen.object.as_ref().and_then(application::row_of) {
         Some(id) => view.get(&Key::from(id)).await?,
+        None => None,
+    };
+    let found = match labelled.filter(|row| row.name == seen.name) {
+        Some(row) => Some(row),
+        // One that went, lost its label or was given another is found by its name.
         None => view.list(&Filter::all().is("name", seen.name.as_str())).await?.pop(),
     };
     let Some(row) = found else { return Ok((vec![], Plan::nothing())) };
     // What another Argo CD says of it is not asked for: it may be on its way from there to here, or back.
     let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == seen.namespace);
-    if !here || row.name != seen.name {
+    if !here {
         return Ok((vec![], Plan::nothing()));
     }
     let mut changes = Vec::new();

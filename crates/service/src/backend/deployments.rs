@@ -21,7 +21,7 @@ use switchboard_ledger::{Change, Filter, Key, Row, Table};
 
 use super::{Backend, DEPLOYMENTS_NAME, declared};
 use crate::asked::{Asked, text};
-use crate::error::ServiceError;
+use crate::error::{ServiceError, told};
 use crate::instance::{self, Seat};
 use crate::resources::{DEPLOYMENTS, ENVIRONMENTS};
 use crate::writes::mutation;
@@ -43,7 +43,9 @@ impl Outward for Deployments {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async { self.answer(&Asked::read(request)?).await })?;
+        let asked = Asked::read(request).map_err(|error| told(&error))?;
+        let plan = self.0.store().wait(self.answer(&asked))?;
+        self.0.0.failing.note(&asked, &plan);
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 

@@ -8,14 +8,15 @@ use switchboard_gitops::fleet::Candidate;
 use switchboard_gitops::fleet::moving::is_open;
 use switchboard_gitops::fleet::setup::{Limits, Reach, Registration, configuration, definitions, register};
 use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::kinds::{self, credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{InstanceState, Uid};
 use switchboard_ledger::rows::EngineInstance;
 use switchboard_ledger::rows::fleet::{Member, Move};
-use switchboard_ledger::{Change, LedgerError, View};
+use switchboard_ledger::{Change, Filter, LedgerError, View};
 
 use super::gather::all;
 use super::{Fleet, FleetError, refill};
-use crate::{ids, instance};
+use crate::{ids, instance, rows};
 
 /// Length of the key an Argo CD signs with.
 const KEY_BYTES: usize = 32;
@@ -31,6 +32,8 @@ pub struct Wanted<'a> {
     pub reach: Reach,
     /// Whether the namespace is created if it is not there.
     pub create: bool,
+    /// Whether it is taken though it is a tenant's.
+    pub force: bool,
 }
 
 /// An instance with what it takes and what it has.
@@ -47,8 +50,11 @@ impl Fleet {
     /// leaves what is there as it is.
     ///
     /// # Errors
-    /// When there is no such namespace, or the cluster or the database refuses.
+    /// When there is no such namespace, or it is a tenant's, or the cluster or the database refuses.
     pub async fn add(&self, wanted: &Wanted<'_>) -> Result<EngineInstance, FleetError> {
+        if !wanted.force && self.is_tenant(wanted.namespace).await? {
+            return Err(FleetError::IsTenant(wanted.namespace.to_string()));
+        }
         for definition in definitions() {
             self.engine.create(&definition).await?;
         }
@@ -84,6 +90,26 @@ impl Fleet {
                 return Ok(instance);
             }
         }
+    }
+
+    /// Whether a namespace is a tenant's: it has a row, or resources that tenants write. One that is an instance stays one.
+    async fn is_tenant(&self, name: &str) -> Result<bool, FleetError> {
+        let Some(found) = self.engine.get("v1", "Namespace", "", name).await? else { return Ok(false) };
+        let uid = Uid::from(found["metadata"]["uid"].as_str().unwrap_or_default());
+        let mut view = self.store.ledger().view().await?;
+        let known: Vec<EngineInstance> = view.list(&Filter::all().is("namespace_name", name)).await?;
+        let user = rows::user(&mut view, &uid).await?;
+        view.end().await?;
+        let is_instance = known.iter().any(|instance| instance.namespace_uid == uid);
+        if is_instance || user.is_some() {
+            return Ok(!is_instance);
+        }
+        for kind in [deployment::KIND, environment::KIND, credential::KIND, sync_run::KIND] {
+            if !self.engine.list(kinds::API_VERSION, kind, name, "").await?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(super) async fn namespace(&self, name: &str, create: bool) -> Result<Namespace, FleetError> {

@@ -107,6 +107,7 @@ async fn an_argo_cd_whose_namespace_is_made_anew_is_the_same(base: Base) {
             limits: Default::default(),
             reach: switchboard_gitops::fleet::setup::Reach::Namespace,
             create: false,
+            force: false,
         })
         .await
         .unwrap();

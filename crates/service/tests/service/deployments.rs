@@ -14,6 +14,7 @@ on_both! {
     a_deployment_becomes_an_application_and_is_told_of
     a_change_of_the_deployment_reaches_the_application
     what_is_wrong_is_told_and_stays_told
+    a_url_that_no_row_holds_is_told_and_keeps_nobody_waiting
     an_edit_of_the_application_is_undone_and_a_deleted_one_comes_back
     a_deployment_with_a_finalizer_goes_when_argo_cd_is_done
     a_deployment_made_anew_is_another
@@ -113,6 +114,31 @@ async fn what_is_wrong_is_told_and_stays_told(base: Base) {
     send(&stage.tenants, "PATCH", &path, json!({"spec": {"source": {"path": "deploy"}}})).await.unwrap();
     let said = stage.until("no error", async || error().await.filter(|one| one["status"] == "False")).await;
     assert_eq!(said["reason"], "ErrorOccurredResolved");
+}
+
+async fn a_url_that_no_row_holds_is_told_and_keeps_nobody_waiting(base: Base) {
+    let stage = Stage::new(base).await;
+    stage.deploy("shop", "web", plain()).await;
+    synced(&stage, "shop", "web").await;
+    let mut spec = plain();
+    spec["source"]["repoURL"] = format!("https://git.example/{}", "x".repeat(3000)).into();
+    stage.deploy("shop", "long", spec).await;
+    let said = stage
+        .until("a condition", async || {
+            let found = stage.deployment("shop", "long").await?;
+            found["status"]["conditions"].as_array()?.first().cloned()
+        })
+        .await;
+    assert_eq!(said["message"], "spec.source.repoURL has 3020 characters, and at most 2048 are supported");
+    // What the tenant names beside it is written down as ever.
+    let mut spec = plain();
+    spec["source"]["repoURL"] = "https://git.example/Shop/other.git".into();
+    stage.deploy("shop", "other", spec).await;
+    synced(&stage, "shop", "other").await;
+    stage.until("both", async || (stage.all::<AppProjectRepository>().await.len() == 2).then_some(())).await;
+    stage.settled().await;
+    let told = stage.told().await;
+    assert!(!told.lines().any(|line| line.contains("Failing")), "{told}");
 }
 
 async fn an_edit_of_the_application_is_undone_and_a_deleted_one_comes_back(base: Base) {

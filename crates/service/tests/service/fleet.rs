@@ -16,6 +16,7 @@ pub const OTHER: &str = "argocd-2";
 
 on_both! {
     an_instance_is_prepared_and_registered
+    a_namespace_of_a_tenant_is_no_instance
     units_go_to_the_least_loaded_instance_and_are_never_split
     a_unit_moves_and_everything_follows
     what_changes_on_the_way_arrives
@@ -59,6 +60,29 @@ async fn carried(stage: &Stage, tenant: &str, environment: Option<&str>, to: &st
         .await
 }
 
+/// Whoever may read the Secrets of an instance has what all tenants on it deploy with.
+async fn a_namespace_of_a_tenant_is_no_instance(base: Base) {
+    let stage = Stage::new(base).await;
+    stage.deploy("shop", "web", plain()).await;
+    synced(&stage, "shop", "web").await;
+    stage.secret("bank", "login", CREDENTIAL_SECRET, json!({"username": "robot", "password": "one"})).await;
+    let spec = json!({"repository": "https://nowhere.example/x", "secret": "other"});
+    stage.make("bank", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", spec).await;
+    let fleet = stage.fleet();
+    let limits = Limits { max_applications: None, max_environments: None };
+    // One has rows; of the other there may be none, but it has resources.
+    for tenant in ["shop", "bank"] {
+        let wanted = Wanted { namespace: tenant, limits, reach: Reach::Cluster, create: true, force: false };
+        let told = fleet.add(&wanted).await.unwrap_err();
+        assert!(matches!(&told, FleetError::IsTenant(of) if of == tenant), "{told}");
+        let secret = format!("/api/v1/namespaces/{tenant}/secrets/argocd-secret");
+        assert!(send(&stage.engine, "GET", &secret, Value::Null).await.is_err(), "nothing was made");
+        fleet.add(&Wanted { force: true, ..wanted }).await.unwrap();
+        // What it is already it stays.
+        fleet.add(&wanted).await.unwrap();
+    }
+}
+
 async fn an_instance_is_prepared_and_registered(base: Base) {
     let stage = Stage::set(base, false).await;
     let fleet = stage.fleet();
@@ -67,6 +91,7 @@ async fn an_instance_is_prepared_and_registered(base: Base) {
         limits: Limits { max_applications: Some(7), max_environments: None },
         reach: Reach::Cluster,
         create: false,
+        force: false,
     };
     assert!(matches!(fleet.add(&wanted).await, Err(FleetError::NoNamespace(name)) if name == "third"));
     fleet.add(&Wanted { create: true, ..wanted }).await.unwrap();

@@ -8,6 +8,7 @@ use crate::stage::{ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, Stage, plain, s
 on_both! {
     what_went_while_the_agent_was_away_comes_back
     what_is_edited_or_deleted_is_put_right
+    an_application_is_what_its_row_says_and_nothing_more
 }
 
 /// A deployment to an environment, from a repository with a credential.
@@ -95,9 +96,43 @@ async fn what_is_edited_or_deleted_is_put_right(base: Base) {
         stage.settled().await;
     }
     let project = stage.listed(&projects()).await.remove(0);
-    send(&stage.engine, "PATCH", &path_of(&project), json!({"spec": {"sourceRepos": ["*"]}})).await.unwrap();
-    stage.until("the project as it was", async || (belongings(&stage).await == before).then_some(())).await;
-    stage.settled().await;
+    for widened in [
+        json!({"sourceRepos": ["*"]}),
+        json!({"clusterResourceWhitelist": [{"group": "*", "kind": "*"}], "sourceNamespaces": ["*"]}),
+        json!({"roles": [{"name": "admin", "policies": ["p, proj:x:admin, *, *, *, allow"]}]}),
+    ] {
+        send(&stage.engine, "PATCH", &path_of(&project), json!({"spec": widened})).await.unwrap();
+        stage.until("the project as it was", async || (belongings(&stage).await == before).then_some(())).await;
+        stage.settled().await;
+    }
     send(&stage.engine, "DELETE", &path_of(&project), Value::Null).await.unwrap();
     stage.until("the project again", async || (belongings(&stage).await == before).then_some(())).await;
+}
+
+async fn an_application_is_what_its_row_says_and_nothing_more(base: Base) {
+    let stage = Stage::new(base).await;
+    let web = deployed(&stage).await;
+    let other = uid(&stage.deploy("shop", "other", plain()).await);
+    let other = stage.until("another", async || stage.application(&other).await).await;
+    stage.settled().await;
+    let before = stage.application(&web).await.unwrap();
+    let path = format!("{ARGO}/namespaces/{ARGOCD}/applications/gitopsdepl-{web}");
+    for edited in [
+        json!({"spec": {"sources": [{"repoURL": "https://other.example/x", "path": "."}], "revisionHistoryLimit": 0}}),
+        json!({"spec": {"ignoreDifferences": [{"group": "*", "kind": "*", "jsonPointers": ["/"]}], "info": [{"name": "a", "value": "b"}]}}),
+        // By its label nobody would find its row: neither one that is not there nor somebody else's.
+        json!({"metadata": {"labels": {"databaseID": "nobody"}}, "spec": {"project": "default"}}),
+        json!({"metadata": {"labels": {"databaseID": other["metadata"]["labels"]["databaseID"]}}}),
+    ] {
+        send(&stage.engine, "PATCH", &path, edited).await.unwrap();
+        stage
+            .until("the Application as it was", async || {
+                let found = stage.application(&web).await?;
+                let same =
+                    found["spec"] == before["spec"] && found["metadata"]["labels"] == before["metadata"]["labels"];
+                same.then_some(())
+            })
+            .await;
+        stage.settled().await;
+    }
 }

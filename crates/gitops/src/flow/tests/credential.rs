@@ -159,6 +159,41 @@ async fn a_secret_that_will_not_do_is_told() {
     }
 }
 
+/// A URL is judged as that of a deployment is: both are written down, and handed to git.
+#[tokio::test]
+async fn a_url_that_will_not_do_is_told_and_not_asked() {
+    let mut world = World::new().await;
+    let long = format!("https://h/{}", "x".repeat(2039));
+    for (url, said) in [
+        ("https://h/x;y", "spec.repository contains a character that is not supported: ';'"),
+        ("https://h/x\ny", "spec.repository contains a character that is not supported: '\\n'"),
+        (long.as_str(), "spec.repository has 2049 characters, and at most 2048 are supported"),
+    ] {
+        let mut odd = web();
+        odd.spec.repository = url.into();
+        let (told, question) = decide(&mut world, Some(&odd), Some(&secret("pw")), None).await;
+        assert_eq!(question, None, "{url}");
+        let conditions = &status(&told).unwrap()["conditions"];
+        for at in 0..3 {
+            assert_eq!(conditions[at]["reason"], "InvalidRepositoryUrl");
+            assert_eq!(conditions[at]["message"], said);
+        }
+    }
+    assert!(world.all::<RepositoryCredentials>().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_login_that_no_row_holds_is_told_and_not_asked() {
+    let mut world = World::new().await;
+    for odd in [SecretData { username: "x".repeat(257), ..secret("pw") }, secret("p\0w"), secret(&"x".repeat(65_537))] {
+        let (told, question) = decide(&mut world, Some(&web()), Some(&odd), None).await;
+        assert_eq!(question, None);
+        let error = &status(&told).unwrap()["conditions"][0];
+        assert_eq!(error["reason"], "InvalidCredentials");
+        assert!(!error["message"].as_str().unwrap().contains("xxxx"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn a_credential_that_is_gone_is_removed() {
     let mut world = World::new().await;

@@ -6,7 +6,7 @@ use switchboard_ledger::{Change, Filter};
 use super::world::{START, UID, UID2, World, status, web};
 use crate::argo::{self, status::pack};
 use crate::flow::deployment::{Environment, removal_id};
-use crate::flow::{Write, agent};
+use crate::flow::{Write, agent, tenant};
 use crate::kinds::deployment::{
     BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, FINALIZER, NO_OWN_CLUSTER, PATH_REQUIRED,
 };
@@ -66,6 +66,25 @@ async fn guarantees_a_resource_made_anew_is_another() {
     let removal = operations.iter().find(|row| row.id == removal_id(&UID.into())).unwrap();
     assert_ne!(removal.resource_id, application.id.as_str());
     assert_eq!(world.all::<DeploymentToApplication>().await.len(), 1);
+}
+
+/// One repository that no row takes keeps no other from being written down.
+#[tokio::test]
+async fn a_repository_that_no_row_holds_is_left_out() {
+    let mut world = World::new().await;
+    let mut long = web(UID2);
+    long.spec.source.repo_url = format!("https://git.example/{}", "x".repeat(3000));
+    let told = world.decide("long", Some(&long), None).await;
+    let said = &status(&told).unwrap()["conditions"][0];
+    assert_eq!((&said["type"], &said["status"]), (&json!("ErrorOccurred"), &json!("True")));
+    assert!(said["message"].as_str().unwrap().starts_with("spec.source.repoURL has 3020 characters"), "{said}");
+    assert!(world.all::<Application>().await.is_empty());
+    let odd = "https://git.example/a\0b";
+    let wanted = [long.spec.source.repo_url.as_str(), odd, "https://git.example/shop"].map(str::to_string).into();
+    let changes = tenant::repositories(&world.user.id, &[], &wanted, || "r".to_string(), START);
+    world.ledger.commit(&changes).await.unwrap();
+    let [row] = &*world.all::<AppProjectRepository>().await else { panic!("one repository") };
+    assert_eq!(row.repo_url, "https://git.example/shop");
 }
 
 #[tokio::test]

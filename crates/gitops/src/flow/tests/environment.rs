@@ -113,6 +113,17 @@ async fn deploy(world: &mut World) {
 }
 
 #[tokio::test]
+async fn a_kubeconfig_that_no_row_holds_is_told_and_not_asked() {
+    let mut world = World::new().await;
+    let long = secret(&"x".repeat(65_537));
+    let (told, question) = decide(&mut world, Some(&stage(false)), Some(&long), None).await;
+    assert_eq!(question, None);
+    let said = &status(&told).unwrap()["conditions"][0];
+    assert_eq!(said["reason"], Reason::UnableToCreateClusterCredentials.as_str());
+    assert!(!said["message"].as_str().unwrap().contains("xxxx"), "{said}");
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_told_in_a_word_and_in_words() {
     let mut world = World::new().await;
     let resource = stage(false);

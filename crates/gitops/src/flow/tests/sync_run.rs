@@ -74,6 +74,16 @@ async fn a_run_without_a_revision_is_one_of_what_the_deployment_says() {
 
 /// Defect 11: the original keeps a run whose deployment is missing in memory, and loses it.
 #[tokio::test]
+async fn a_revision_that_no_row_holds_is_told() {
+    let mut world = world().await;
+    let told = decide(&mut world, Some(&run("now", &"x".repeat(257))), Some(&manual()), false).await;
+    let condition = &status(&told).unwrap()["conditions"][0];
+    assert_eq!(condition["status"], "True");
+    assert_eq!(condition["message"], "spec.revisionID has 257 characters, and at most 256 are supported");
+    assert!(world.all::<SyncOperation>().await.is_empty());
+}
+
+#[tokio::test]
 async fn guarantees_a_run_waits_for_its_deployment() {
     let mut world = world().await;
     let waiting = decide(&mut world, Some(&run("now", "")), None, false).await;
