@@ -212,7 +212,7 @@ a: {{ toJson (fromJson "{\"c\":-0.0}") | squote }}
 b: {{ toJson (fromJsonArray "[-0, 0, 0.0]") | squote }}
 "#;
     let made = compiled(&[("templates/a.yaml", template)]).render(&request("")).unwrap();
-    assert_eq!(made.files["shop/templates/a.yaml"], "kind: A\na: '{\"c\":-0}'\nb: '[-0,0,0]'\n");
+    assert_eq!(made.files["shop/templates/a.yaml"].as_str(), "kind: A\na: '{\"c\":-0}'\nb: '[-0,0,0]'\n");
 }
 
 #[test]
