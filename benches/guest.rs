@@ -64,8 +64,7 @@ fn compile(folder: &Path) -> PathBuf {
 
 fn guest(program: &Path, folder: &Path, sandbox: bool) -> Reaching<Guest> {
     let process = ProcessConfig { program: program.to_path_buf(), sandbox, ..ProcessConfig::default() };
-    let limits = Limits { memory_bytes: 512 << 20, ..Limits::default() };
-    let config = OperatorConfig { limits, process: Some(process.clone()), ..OperatorConfig::default() };
+    let config = OperatorConfig { process: Some(process.clone()), ..OperatorConfig::default() };
     let work = folder.join(if sandbox { "confined" } else { "loose" });
     let program = Program::of("stray", &config, &process, &work).expect("the program is there");
     Reaching(Guest::learn(program, None, &Discovery::default(), None).expect("the program says what it reads"))

@@ -238,7 +238,7 @@ impl Replay {
             None => Replayed::Gone,
             Some(decision) => {
                 let name = &decision.unit.operator.0;
-                let known = operators::operator(name);
+                let known = operators::recalled(name, &decision.settings).await;
                 let known = known.or_else(|| crate::guests::recalled(name, &self.state.path().ok()?));
                 let operator = known.ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that decided")

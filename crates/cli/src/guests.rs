@@ -13,7 +13,9 @@ use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{Operator, OperatorName, Reaching};
 use switchboard_kernel::place::{ClusterName, Place};
 
+use crate::contexts::Contexts;
 use crate::failure::Failure;
+use crate::limits::InForce;
 use crate::run;
 use crate::talk::say;
 
@@ -32,7 +34,7 @@ pub struct Clusters {
     /// How they are reached from outside this process; what a program with `live` is given is made of it.
     pub configs: BTreeMap<ClusterName, kube::Config>,
     /// The API server of this process, where further clusters can be made.
-    pub embedded: Option<switchboard_cluster::Cluster>,
+    pub embedded: Option<Contexts>,
 }
 
 /// A program that cannot be hosted.
@@ -45,39 +47,35 @@ struct NotHosted {
 
 /// The programs that are hosted, to be told what has changed around them.
 #[derive(Default)]
-pub struct Guests(Mutex<BTreeMap<OperatorName, (Arc<Guest>, Limits)>>);
+pub struct Guests(Mutex<BTreeMap<OperatorName, Arc<Guest>>>);
 
 impl Guests {
     /// As the kernel hosts them.
-    pub fn operators(&self) -> Vec<(Arc<dyn Operator>, Limits)> {
-        let operator = |(guest, limits): &(Arc<Guest>, Limits)| -> (Arc<dyn Operator>, Limits) {
-            (Arc::new(Reaching(guest.clone())), limits.clone())
-        };
-        self.held().values().map(operator).collect()
+    pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
+        self.held().values().map(|guest| -> Arc<dyn Operator> { Arc::new(Reaching(guest.clone())) }).collect()
     }
 
     /// Takes up changed limits: what a program may take is not the kernel's to enforce.
     pub fn set_limits(&self, changed: &[(OperatorName, Limits)]) {
         for (name, limits) in changed {
-            if let Some((guest, held)) = self.held().get_mut(name) {
+            if let Some(guest) = self.held().get(name) {
                 guest.set_limits(limits);
-                held.clone_from(limits);
             }
         }
     }
 
     /// Looks again and again whether something is served that was not, and lets the kernel know. Ends when nothing is missing.
-    pub async fn look_again(&self, config: &Config, clusters: &Clusters, handle: &Handle) {
+    pub async fn look_again(&self, config: &Config, clusters: &Clusters, handle: &Handle, in_force: &InForce) {
         let mut wait = LOOK_AGAIN_FIRST;
-        while self.held().values().any(|(guest, _)| !guest.absent().is_empty()) {
+        while self.held().values().any(|guest| !guest.absent().is_empty()) {
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LOOK_AGAIN_MAX);
             // A cluster that does not answer is told of by the watches.
             let Ok(served) = served(config, clusters).await else { continue };
-            for (operator, limits) in self.with_more(&served) {
+            for operator in self.with_more(&served) {
                 say(format_args!("{} is told of what is served by now", operator.name()));
                 wait = LOOK_AGAIN_FIRST;
-                if handle.add(operator, limits, None).await.is_err() {
+                if in_force.add(handle, operator, None).await.is_err() {
                     return;
                 }
             }
@@ -85,13 +83,13 @@ impl Guests {
     }
 
     /// Those for which more is served than before.
-    fn with_more(&self, served: &Discovery) -> Vec<(Arc<dyn Operator>, Limits)> {
-        let mut changed: Vec<(Arc<dyn Operator>, Limits)> = Vec::new();
-        for (name, (guest, limits)) in self.held().iter_mut().filter(|(_, (guest, _))| !guest.absent().is_empty()) {
+    fn with_more(&self, served: &Discovery) -> Vec<Arc<dyn Operator>> {
+        let mut changed: Vec<Arc<dyn Operator>> = Vec::new();
+        for (name, guest) in self.held().iter_mut().filter(|(_, guest)| !guest.absent().is_empty()) {
             match guest.with_more(served) {
                 Ok(Some(more)) => {
                     *guest = Arc::new(more);
-                    changed.push((Arc::new(Reaching(guest.clone())), limits.clone()));
+                    changed.push(Arc::new(Reaching(guest.clone())));
                 }
                 Ok(None) => {}
                 Err(error) => say(format_args!("warning: {name}: {error}")),
@@ -100,7 +98,7 @@ impl Guests {
         changed
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<OperatorName, (Arc<Guest>, Limits)>> {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<OperatorName, Arc<Guest>>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -124,7 +122,7 @@ pub async fn learn(config: &Config, clusters: &Clusters, dir: &Path) -> Result<G
                 "warning: {name} declares {of} of {version}, which no cluster serves: it is absent until one does"
             ));
         }
-        hosted.insert(name.clone(), (Arc::new(guest), operator.limits.clone()));
+        hosted.insert(name.clone(), Arc::new(guest));
     }
     Ok(Guests(Mutex::new(hosted)))
 }

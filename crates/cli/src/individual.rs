@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig, PROCESS_MEMORY_BYTES, ProcessConfig};
+use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig, ProcessConfig};
 use switchboard_kernel::operator::{OperatorName, ServiceAccount};
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_object::name;
@@ -118,11 +118,11 @@ impl Individual {
         if let Some(written) = config.operators.remove(&name) {
             return Ok((name, written));
         }
-        if operators::KNOWN.contains(&self.operator.as_str()) {
+        if operators::names().any(|known| known == self.operator) {
             return Ok((name, OperatorConfig::default()));
         }
         if !self.operator.contains('/') {
-            let known = operators::KNOWN.join(", ");
+            let known = operators::KNOWN.operators.join(", ");
             return Err(IndividualError::Unknown(self.operator.clone(), known));
         }
         let program = PathBuf::from(&self.operator);
@@ -130,10 +130,8 @@ impl Individual {
             return Err(IndividualError::NoProgram(self.operator.clone()));
         }
         let name = own_name(&program).ok_or_else(|| IndividualError::NoName(self.operator.clone()))?;
-        let mut operator = OperatorConfig::default();
-        operator.limits.memory_bytes = PROCESS_MEMORY_BYTES;
-        operator.process = Some(ProcessConfig { program, ..ProcessConfig::default() });
-        Ok((name, operator))
+        let process = Some(ProcessConfig { program, ..ProcessConfig::default() });
+        Ok((name, OperatorConfig { process, ..OperatorConfig::default() }))
     }
 }
 
@@ -148,6 +146,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use clap::Parser;
+    use switchboard_kernel::config::PROCESS_MEMORY_BYTES;
 
     use super::*;
 
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(&*name.0, "auth-operator");
         let process = operator.process.as_ref().unwrap();
         assert_eq!((&process.program, process.live, process.sandbox), (&program, true, true));
-        assert_eq!(operator.limits.memory_bytes, PROCESS_MEMORY_BYTES);
+        assert_eq!(operator.limits().memory_bytes, PROCESS_MEMORY_BYTES);
     }
 
     #[test]
@@ -195,7 +194,7 @@ mod tests {
         assert_eq!(config.operators.len(), 1);
         let greeter = config.operators.values().next().unwrap();
         assert!(greeter.enabled, "whoever names it wants it");
-        assert_eq!(greeter.limits.debounce, std::time::Duration::from_secs(3));
+        assert_eq!(greeter.limits().debounce, std::time::Duration::from_secs(3));
     }
 
     #[test]

@@ -62,7 +62,7 @@ mod tests {
     use crate::operators;
 
     fn parse(text: &str) -> Config {
-        Config::parse("switchboard.yaml", text, &operators::KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        Config::parse("switchboard.yaml", text, operators::KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     /// The text with its examples taken out of comments: a sentence has one blank behind its `#`, a setting none or several.

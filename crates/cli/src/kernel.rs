@@ -8,6 +8,7 @@ use bytes::Bytes;
 use clap::Args;
 use http_body_util::{BodyExt, Full};
 use serde::de::DeserializeOwned;
+use switchboard_console::Flags;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::journal::{DamagedSegment, Journal};
 use switchboard_kernel::listener::SOCKET;
@@ -154,10 +155,21 @@ pub fn warn_of_damage(journal: &Journal) {
 
 /// Says where to ask a kernel, when that is not where people are led by default.
 pub fn say_where(dir: &Path) {
-    if StateDir::default().path().ok().as_deref() != Some(dir) {
-        let dir = std::path::absolute(dir).unwrap_or(dir.to_path_buf());
+    if let Some(dir) = elsewhere(dir) {
         say(format_args!("hint: ask it with `switchboard top --state-dir {}`", dir.display()));
     }
+}
+
+/// What commands must say to ask the kernel of a directory.
+pub fn flags(dir: &Path) -> Flags {
+    let elsewhere = elsewhere(dir).map(|dir| dir.display().to_string());
+    elsewhere.map_or_else(Flags::new, |dir| Flags::new().kernel("--state-dir", &dir))
+}
+
+/// The directory, unless it is the one that is looked at by default.
+fn elsewhere(dir: &Path) -> Option<PathBuf> {
+    let dir = std::path::absolute(dir).unwrap_or(dir.to_path_buf());
+    (StateDir::default().path().ok().as_deref() != Some(&*dir)).then_some(dir)
 }
 
 /// Makes a state directory that only its owner reads.
@@ -170,5 +182,5 @@ pub fn make(dir: &Path) -> Result<PathBuf, KernelError> {
 /// Reads a configuration; what is wrong with it is told whole.
 pub fn read_config(file: &Path) -> Result<Config, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| KernelError::Config(file.to_path_buf(), error))?;
-    Ok(Config::parse(&file.display().to_string(), &text, &operators::KNOWN)?)
+    Ok(Config::parse(&file.display().to_string(), &text, operators::KNOWN)?)
 }

@@ -139,7 +139,16 @@ impl Machine {
                     }
                 }
                 Act::Start { uid, namespace, name, command, env } => {
-                    let started = Process::start(&uid, &namespace, &name, &command, &env, self.ended.clone()).await;
+                    let started = Process::start(
+                        &uid,
+                        &namespace,
+                        &name,
+                        &command,
+                        &self.commands.folder,
+                        &env,
+                        self.ended.clone(),
+                    )
+                    .await;
                     let process = match started {
                         Ok(process) => process,
                         Err(error) => {

@@ -3,6 +3,7 @@
 mod again;
 mod announce;
 mod completion;
+mod contexts;
 mod control;
 mod doctor;
 mod example;
@@ -16,6 +17,7 @@ mod individual;
 mod init;
 mod integrations;
 mod kernel;
+mod limits;
 mod listen;
 mod local;
 mod operator;

@@ -28,7 +28,7 @@ use crate::talk::say;
 #[derive(Args)]
 pub struct Operator {
     /// Which operator
-    #[arg(value_name = "OPERATOR", value_parser = PossibleValuesParser::new(operators::KNOWN))]
+    #[arg(value_name = "OPERATOR", value_parser = PossibleValuesParser::new(operators::names()))]
     operator: String,
     #[command(subcommand)]
     command: Contract,

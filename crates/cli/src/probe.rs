@@ -16,7 +16,7 @@ use crate::progress::ProgressLine;
 #[derive(Args)]
 pub struct Probe {
     /// Which operator
-    #[arg(value_name = "OPERATOR", value_parser = PossibleValuesParser::new(operators::KNOWN))]
+    #[arg(value_name = "OPERATOR", value_parser = PossibleValuesParser::new(operators::names()))]
     operator: String,
     /// What there is at the beginning, and what a user then does
     #[arg(long, value_name = "FILE")]

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 use switchboard_console::{Console, Serving, Source};
-use switchboard_engine::operator::NAME;
 use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig};
-use switchboard_kernel::host::{Handle, Host, LimitsByName, Settings};
+use switchboard_kernel::host::{Handle, Host, Settings};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::{Listening, listen_with};
@@ -18,11 +17,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
-use crate::gitops::engine::{self, Embedded};
-use crate::gitops::hosting::Service;
+use crate::gitops::engine::Embedded;
+use crate::gitops::hosting::{self, Service};
 use crate::guests::{self, Clusters, Guests};
 use crate::integrations::hosting::Manager;
 use crate::kernel::{self, StateDir};
+use crate::limits::{self, InForce};
 use crate::operators;
 use crate::reach::Reach;
 use crate::talk::say;
@@ -101,6 +101,8 @@ pub struct Running {
     /// Follow the GitOps Service's database.
     gitops: Vec<JoinHandle<()>>,
     guests: Arc<Guests>,
+    /// What later operators are hosted by.
+    in_force: InForce,
     looking: JoinHandle<()>,
     _listening: Listening,
     _console: Option<Serving>,
@@ -114,9 +116,13 @@ impl Running {
         kernel::warn_of_damage(&journal);
         let guests = Arc::new(guests::learn(config, &clusters, dir).await?);
         let mut operators = hosted(config);
-        operators.extend(guests.operators());
-        let engine = if dry_run { None } else { Embedded::new(config, &clusters, dir).await? };
-        operators.extend(engine.iter().map(Embedded::operator));
+        let with_limits = |operator: Arc<dyn Operator>| {
+            let limits = limits::of(config, operator.name());
+            (operator, limits)
+        };
+        operators.extend(guests.operators().into_iter().map(with_limits));
+        let engine = Embedded::new(config, &clusters, dir, dry_run).await?;
+        operators.extend(engine.iter().map(|engine| with_limits(engine.operator())));
         let manager = config.integrations.as_ref();
         let manager = manager
             .map(|section| Manager::new(section, &config.topology, clusters.clone())?.remembering(dir))
@@ -130,7 +136,7 @@ impl Running {
             Some(section) => Some(Service::new(config, section, &clusters, dir).await?),
             None => None,
         };
-        operators.extend(service.iter().flat_map(Service::operators));
+        operators.extend(service.iter().flat_map(Service::operators).map(with_limits));
         let settings = Settings {
             clusters: clusters.clients.clone(),
             topology: config.topology.clone(),
@@ -161,15 +167,18 @@ impl Running {
             let home = config.topology.configuration.clone();
             let engines = config.topology.cluster(Place::Management).clone();
             let source = Source::new(handle.clone(), home).with_engines(engines);
-            let source = source.with_integrations(shelf).with_fleet(fleet);
+            let flags = kernel::flags(dir);
+            let flags = config.gitops.iter().fold(flags, |flags, section| hosting::flags(section, dir, flags));
+            let source = source.with_integrations(shelf).with_fleet(fleet).with_flags(flags);
             console.serve(source, reviews, rest)
         });
-        let integrations = manager.map(|manager| manager.follow(handle.clone()));
-        let engine = engine.map(|engine| engine.follow(handle.clone()));
+        let in_force = InForce::new(config.clone());
+        let integrations = manager.map(|manager| manager.follow(handle.clone(), in_force.clone()));
+        let engine = engine.map(|engine| engine.follow(handle.clone(), in_force.clone()));
         let gitops = service.map(|service| service.follow(&handle, dir)).unwrap_or_default();
         let looking = {
-            let (guests, config, handle) = (guests.clone(), config.clone(), handle.clone());
-            tokio::spawn(async move { guests.look_again(&config, &clusters, &handle).await })
+            let (guests, config, handle, in_force) = (guests.clone(), config.clone(), handle.clone(), in_force.clone());
+            tokio::spawn(async move { guests.look_again(&config, &clusters, &handle, &in_force).await })
         };
         Ok(Self {
             handle,
@@ -178,6 +187,7 @@ impl Running {
             engine,
             gitops,
             guests,
+            in_force,
             looking,
             _listening: listening,
             _console: console,
@@ -199,7 +209,7 @@ pub fn hosted(config: &Config) -> Vec<(Arc<dyn Operator>, Limits)> {
     let wanted = config.operators.iter().filter(|(_, operator)| operator.enabled);
     let with_limits = |(name, wanted): (&OperatorName, &OperatorConfig)| {
         let members = members(config, name, wanted).into_iter();
-        let own = |one| (operators::writing_as(one, wanted.service_account.clone()), wanted.limits.clone());
+        let own = |one| (operators::writing_as(one, wanted.service_account.clone()), wanted.limits());
         members.map(own).collect::<Vec<_>>()
     };
     wanted.flat_map(with_limits).collect()
@@ -211,25 +221,6 @@ fn members(config: &Config, name: &OperatorName, wanted: &OperatorConfig) -> Vec
     let mut family = operators::family(&name.0, &wanted.settings);
     family.retain(|one| *one.name() == *name.0 || !config.operators.contains_key(&OperatorName::new(one.name())));
     family
-}
-
-/// Changed limits, for each of the operators that an entry stands for: as they are set when these are taken in.
-fn for_members(changed: &[(OperatorName, Limits)], config: &Config, there: &[String]) -> LimitsByName {
-    let each = |(name, limits): &(OperatorName, Limits)| -> LimitsByName {
-        let Some(wanted) = config.operators.get(name) else { return Vec::new() };
-        if *name.0 == *NAME {
-            // One for each cluster that it deploys to.
-            let engines = there.iter().filter(|one| engine::remembered(one).is_some());
-            return engines.map(|one| (OperatorName::new(one), engine::limits(limits))).collect();
-        }
-        let members = members(config, name, wanted);
-        match members.is_empty() {
-            // A program, which is nobody's family.
-            true => vec![(name.clone(), limits.clone())],
-            false => members.iter().map(|one| (OperatorName::new(one.name()), limits.clone())).collect(),
-        }
-    };
-    changed.iter().flat_map(each).collect()
 }
 
 /// No client for a cluster.
@@ -284,13 +275,9 @@ pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Ru
 
 async fn take_up(old: &Config, new: &Config, running: &Running) {
     let changes = old.changes(new);
-    running.guests.set_limits(&changes.limits);
-    let state = running.handle.state().await.unwrap_or_default();
-    let there: Vec<String> = state.operators.into_iter().map(|operator| operator.name).collect();
-    let operators = for_members(&changes.limits, new, &there);
-    let global = changes.global.unwrap_or_else(|| new.limits.clone());
-    let names: Vec<String> = operators.iter().map(|(name, _)| name.to_string()).collect();
-    if running.handle.set_limits(global, operators).await.is_ok() {
+    if let Ok(changed) = running.in_force.replace(new.clone(), &running.handle).await {
+        running.guests.set_limits(&changed);
+        let names: Vec<String> = changed.iter().map(|(name, _)| name.to_string()).collect();
         let whose = if names.is_empty() { String::new() } else { format!(": limits of {}", names.join(", ")) };
         say(format_args!("took up the changed configuration{whose}"));
     }
@@ -302,40 +289,7 @@ async fn take_up(old: &Config, new: &Config, running: &Running) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
-
-    fn config(text: &str) -> Config {
-        Config::parse("switchboard.yaml", text, &operators::KNOWN).unwrap()
-    }
-
-    #[test]
-    fn changed_limits_are_those_of_a_whole_family() {
-        let text =
-            |cool_down: &str| format!("operators:\n  plugs: {{coolDown: {cool_down}}}\n  sockets: {{coolDown: 9s}}\n");
-        let (old, new) = (config(&text("1s")), config(&text("2s")));
-        let taken_up = for_members(&old.changes(&new).limits, &new, &[]);
-        let of =
-            |name: &str| taken_up.iter().find(|(one, _)| *one.0 == *name).map(|(_, limits)| limits.cool_down.as_secs());
-        assert_eq!([of("plugs"), of("deferredresources"), of("sockets")], [Some(2), Some(2), None]);
-        for (operator, limits) in hosted(&new) {
-            let changed = taken_up.iter().find(|(one, _)| *one.0 == *operator.name());
-            assert!(changed.is_none_or(|(_, changed)| *changed == limits), "{}", operator.name());
-        }
-    }
-
-    #[test]
-    fn changed_limits_of_the_engine_are_those_of_each_with_the_time_it_needs() {
-        let text = |seconds: u32| format!("operators:\n  engine: {{timeout: 1s, coolDown: {seconds}s}}\n");
-        let (old, new) = (config(&text(1)), config(&text(2)));
-        let there = ["engine".to_string(), "engine@argocd.one".to_string(), "greeter".to_string()];
-        let taken_up = for_members(&old.changes(&new).limits, &new, &there);
-        let names: Vec<String> = taken_up.iter().map(|(name, _)| name.to_string()).collect();
-        assert_eq!(names, there[..2]);
-        let at_start = engine::limits(&new.operators[&OperatorName::new("engine")].limits);
-        assert!(taken_up.iter().all(|(_, limits)| *limits == at_start && limits.timeout > Duration::from_secs(1)));
-    }
 
     #[tokio::test]
     async fn a_second_signal_stops_at_once() {

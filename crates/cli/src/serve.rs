@@ -18,13 +18,13 @@ use switchboard_gather::{Dump, Problem};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::announce::announce;
+use crate::contexts::DEFAULT_CONTEXT;
 use crate::failure::Failure;
 use crate::gather::recording::{self, Recording};
 use crate::listen;
 use crate::progress::ProgressLine;
 use crate::talk::say;
 use crate::temporary::Temporary;
-use crate::up::DEFAULT_CONTEXT;
 
 /// How many problems are printed; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;

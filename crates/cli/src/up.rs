@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use switchboard_cluster::Cluster;
 use switchboard_cluster::ambient::Ambient;
-use switchboard_cluster::auth::kubeconfig::{self, Context};
 use switchboard_cluster::listener::Port;
 use switchboard_cluster::request::DEFAULT_CLUSTER;
 use switchboard_cluster::store::Store;
@@ -16,6 +16,7 @@ use switchboard_kernel::config::Config;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::announce::announce;
+use crate::contexts::{Contexts, DEFAULT_CONTEXT};
 use crate::example::{self, Example};
 use crate::failure::Failure;
 use crate::guests::Clusters;
@@ -29,9 +30,6 @@ use crate::{listen, operators};
 
 /// How often the store is told the time; changes are kept for ten times as long.
 const TICK: Duration = Duration::from_secs(30);
-
-/// The context of the default cluster.
-pub(crate) const DEFAULT_CONTEXT: &str = "switchboard";
 
 /// Starts the embedded cluster.
 #[derive(Args)]
@@ -94,7 +92,7 @@ impl Up {
                     some if some.contains(&Example::Gitops) => WITH_ENGINE,
                     _ => WITH_EXAMPLE,
                 };
-                Config::parse("the built-in configuration", sample, &operators::KNOWN)?
+                Config::parse("the built-in configuration", sample, operators::KNOWN)?
             }
         };
         let temporary = match place {
@@ -111,7 +109,7 @@ impl Up {
         let address = port.address();
         let ambient = Ambient::system();
         let store = place.store()?;
-        let certificates = place.certificates(address, &ambient)?;
+        let certificates = Arc::new(place.certificates(address, &ambient)?);
         let gate = place.gate(&certificates)?;
         place.warn_of_open_keys();
         let cluster = Cluster::behind(gate, store.clone(), ambient).await;
@@ -120,13 +118,14 @@ impl Up {
         }
         cluster.start_controllers();
         let listener = cluster.listen(port, &certificates)?;
-        kubeconfig::write(&file, &certificates, &contexts(&cluster, address))?;
+        let contexts = Contexts::new(cluster.clone(), address, certificates, file.clone());
+        contexts.write()?;
         let dir = self.state.clone().or_in(&home).path()?;
-        let commands = Commands::of(&config)?;
+        let commands = Commands::of(&config, &self.folder()?)?;
         if operators::hosts_plugs(&config) {
             example::install_kinds(&cluster.client()).await?;
         }
-        let running = Running::start(&config, clusters(&cluster, &config, &file).await?, &dir, false).await?;
+        let running = Running::start(&config, clusters(&cluster, contexts, &config, &file).await?, &dir, false).await?;
         let local = Local::start(cluster.client(), commands);
         kernel::say_where(&dir);
         for example in &self.example {
@@ -146,31 +145,28 @@ impl Up {
         listener.stop().await;
         Ok(())
     }
-}
 
-fn contexts(cluster: &Cluster, address: SocketAddr) -> Vec<Context> {
-    let address = listen::reachable(address);
-    let mut contexts = vec![Context { name: DEFAULT_CONTEXT.into(), server: format!("https://{address}") }];
-    for name in cluster.logical_names().into_iter().filter(|name| &**name != DEFAULT_CLUSTER) {
-        contexts.push(Context { name: name.to_string(), server: format!("https://{address}/clusters/{name}") });
+    /// Where the configuration lies, which paths in it begin at.
+    fn folder(&self) -> Result<PathBuf, Failure> {
+        let folder = self.config.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+        Ok(std::path::absolute(folder.unwrap_or(Path::new(".")))?)
     }
-    contexts
 }
 
 /// The clusters of a configuration: logical ones of this process, unless they have a kubeconfig of their own.
-async fn clusters(cluster: &Cluster, config: &Config, file: &Path) -> Result<Clusters, Failure> {
-    let mut clusters = Clusters { embedded: Some(cluster.clone()), ..Clusters::default() };
+async fn clusters(cluster: &Cluster, contexts: Contexts, config: &Config, file: &Path) -> Result<Clusters, Failure> {
+    let mut clusters = Clusters { embedded: Some(contexts.clone()), ..Clusters::default() };
     for (name, wanted) in &config.clusters {
         let (client, config) = if wanted.kubeconfig.is_some() || wanted.context.is_some() {
             run::client(name, wanted).await?
         } else if &*name.0 == DEFAULT_CLUSTER {
             (cluster.client(), from_outside(file, DEFAULT_CONTEXT).await?)
         } else {
-            cluster.logical(&name.0).await;
+            let client = contexts.client_of(&name.0).await;
             let mut config = from_outside(file, DEFAULT_CONTEXT).await?;
             config.cluster_url =
                 format!("{}/clusters/{name}", config.cluster_url.to_string().trim_end_matches('/')).parse()?;
-            (cluster.client_of(&name.0), config)
+            (client, config)
         };
         clusters.clients.insert(name.clone(), client);
         clusters.configs.insert(name.clone(), config);

@@ -14,6 +14,7 @@ use switchboard_rest::auth::{Access, Caller};
 
 use crate::access::{COOKIE, GROUP};
 use crate::entrance;
+use crate::flags::Flags;
 use crate::fleet::{Refused, UnitName, Why};
 use crate::load::fleet::is_manual;
 use crate::piece::operator_href;
@@ -81,14 +82,15 @@ impl Act {
     }
 
     /// The command that does the same.
-    pub fn command(&self) -> String {
+    pub fn command(&self, flags: &Flags) -> String {
+        let kernel = flags.of_kernel();
         match self {
-            Act::Pause(operator) => format!("switchboard pause {operator}"),
-            Act::Resume(operator) => format!("switchboard resume {operator}"),
-            Act::Wake(operator, None) => format!("switchboard wake {operator}"),
-            Act::Wake(operator, Some(unit)) => format!("switchboard wake {operator} {unit}"),
+            Act::Pause(operator) => format!("switchboard pause {operator}{kernel}"),
+            Act::Resume(operator) => format!("switchboard resume {operator}{kernel}"),
+            Act::Wake(operator, None) => format!("switchboard wake {operator}{kernel}"),
+            Act::Wake(operator, Some(unit)) => format!("switchboard wake {operator} {unit}{kernel}"),
             Act::Sync { namespace, name } => format!("switchboard gitops sync {name} -n {namespace}"),
-            Act::Move { unit, to } => format!("{} {to}", move_command(unit)),
+            Act::Move { unit, to } => format!("{} {to}", move_command(unit, flags)),
         }
     }
 
@@ -115,9 +117,9 @@ impl Act {
 }
 
 /// The command that moves a unit, up to where to.
-pub fn move_command(unit: &UnitName) -> String {
+pub fn move_command(unit: &UnitName, flags: &Flags) -> String {
     let environment = unit.environment.iter().map(|name| format!(" --environment {name}")).collect::<String>();
-    format!("switchboard gitops fleet move {}{environment} --to", unit.tenant)
+    format!("switchboard gitops fleet move {}{environment}{} --to", unit.tenant, flags.of_fleet())
 }
 
 /// The fields of the forms.
@@ -182,7 +184,11 @@ async fn by_token(
     if !headers.contains_key(header::AUTHORIZATION) || answer::cookie(&headers, COOKIE).is_some() {
         return answer::problem(&Problem::Unknown);
     }
-    answer::json(perform(&app, &headers, &act).await.map(|said| json!({"done": said, "command": act.command()})))
+    answer::json(
+        perform(&app, &headers, &act)
+            .await
+            .map(|said| json!({"done": said, "command": act.command(app.source.flags())})),
+    )
 }
 
 /// Does it, if whoever asks may. Whatever comes of it is logged with who asked.
@@ -190,7 +196,7 @@ async fn perform(app: &App, headers: &HeaderMap, act: &Act) -> Result<String, Pr
     let caller = match app.gate.caller(headers).await {
         Ok(caller) => caller,
         Err(problem) => {
-            let command = act.command();
+            let command = act.command(app.source.flags());
             tracing::info!(target: "switchboard_console::audit", command, "somebody asked for `{command}`: refused: {problem}");
             return Err(problem);
         }
@@ -199,7 +205,7 @@ async fn perform(app: &App, headers: &HeaderMap, act: &Act) -> Result<String, Pr
         Ok(()) => carry_out(app, &caller, act).await,
         Err(problem) => Err(problem),
     };
-    let (user, command) = (&caller.name, act.command());
+    let (user, command) = (&caller.name, act.command(app.source.flags()));
     match &done {
         Ok(_) => {
             tracing::info!(target: "switchboard_console::audit", user, command, "{user} asked for `{command}`: done")

@@ -17,6 +17,7 @@ mod action;
 mod api;
 mod draw;
 mod entrance;
+mod flags;
 pub mod fleet;
 mod frame;
 mod guard;
@@ -30,5 +31,6 @@ mod server;
 mod source;
 mod veil;
 
+pub use flags::Flags;
 pub use server::{BindError, Console, Serving, Settings};
 pub use source::Source;

@@ -106,6 +106,10 @@ impl Brief {
                             brief.wrote.push(write.object.clone());
                         }
                         WriteResult::Unchanged | WriteResult::Pretended => {}
+                        // Nothing waits for an Event, so that nothing is left undone either.
+                        unheard @ WriteResult::Unheard { .. } => {
+                            brief.said = format!("could not {}: {}", write.mutation, explain::result(unheard));
+                        }
                         other => {
                             wrong |= matches!(other, WriteResult::Refused { .. } | WriteResult::Failed { .. });
                             brief.undone += 1;
@@ -223,6 +227,7 @@ mod tests {
             lists: vec![],
             asked: vec![],
             refused: vec![],
+            settings: serde_json::Value::Null,
             outcome: Outcome::Decided { writes: results.iter().map(write).collect(), standing: Standing::Ready },
         })
     }

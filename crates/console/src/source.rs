@@ -18,6 +18,7 @@ use switchboard_kernel::view::Picture as _;
 use switchboard_object::selector::LabelSelector;
 use tokio::sync::Mutex;
 
+use crate::flags::Flags;
 use crate::fleet::Fleet;
 use crate::problem::Problem;
 use crate::pulse::Pulse;
@@ -45,6 +46,7 @@ pub struct Source {
     engines: ClusterName,
     shelf: Option<Arc<Shelf>>,
     fleet: Option<Arc<dyn Fleet>>,
+    flags: Flags,
     pulse: Pulse,
     recent: Recent,
     kinds: kinds::Kinds,
@@ -62,6 +64,7 @@ impl Source {
             home,
             shelf: None,
             fleet: None,
+            flags: Flags::default(),
             kinds: kinds::Kinds::default(),
             veil: Mutex::default(),
         }
@@ -88,6 +91,17 @@ impl Source {
     #[must_use]
     pub fn with_fleet(self, fleet: Option<Arc<dyn Fleet>>) -> Self {
         Self { fleet, ..self }
+    }
+
+    /// With what the commands that are shown must say.
+    #[must_use]
+    pub fn with_flags(self, flags: Flags) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// What the commands that are shown must say.
+    pub(crate) fn flags(&self) -> &Flags {
+        &self.flags
     }
 
     /// Who knows the fleet; absent when no GitOps Service is hosted.

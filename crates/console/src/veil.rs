@@ -3,7 +3,7 @@
 //! The nets are the kernel's own, [`switchboard_kernel::redact`], over the values of all Secrets that the console may read.
 
 use serde_json::Value;
-use switchboard_kernel::redact::{HIDDEN, LAST_APPLIED, Secrets, conceal, conceal_text, tells};
+use switchboard_kernel::redact::{HIDDEN, LAST_APPLIED, Secrets, conceal, conceal_text, hide, tells};
 
 /// The fields of plugs and sockets whose values may be secret by an interface that is not looked at here.
 const CONFIGS: [&str; 4] = ["config", "data", "coupledResult", "resultTemplate"];
@@ -81,15 +81,6 @@ fn apart(whole: &Value, shown: &Value, out: &mut Vec<String>) {
         (Value::String(text), _) => out.push(text.clone()),
         (Value::Null | Value::Bool(_), _) => {}
         (number, _) => out.push(number.to_string()),
-    }
-}
-
-/// Keys stay, values go.
-fn hide(value: &mut Value) {
-    match value {
-        Value::Object(fields) => fields.values_mut().for_each(hide),
-        Value::Null => {}
-        value => *value = HIDDEN.into(),
     }
 }
 

@@ -91,6 +91,11 @@ impl Outward for Engine {
         }
     }
 
+    /// Repositories are fetched and read, and nothing else is done with them.
+    fn acts(&self, _request: &Value) -> bool {
+        false
+    }
+
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let Some(object) = view.get(&APPLICATIONS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let application = object.value();

@@ -107,7 +107,7 @@ impl Program {
     pub fn of(name: &str, config: &OperatorConfig, process: &ProcessConfig, work: &Path) -> Result<Self, GuestError> {
         let program = found(&process.program).ok_or_else(|| GuestError::NoProgram(process.program.clone()))?;
         let bounds = Bounds { disk_bytes: process.disk_bytes, processes: process.processes, ..Bounds::default() };
-        let bounds = within(bounds, &config.limits, process.live);
+        let bounds = within(bounds, &config.limits(), process.live);
         Ok(Self {
             name: name.to_string(),
             program,

@@ -334,7 +334,9 @@ fn is_same(before: Option<&Value>, after: &Value) -> bool {
 fn refused(request: &WriteRequest, code: u16, reason: &str, message: String) -> WriteResult {
     match (code, reason, &request.write.mutation.act) {
         // Where a namespace goes or is gone nobody can be told anything; what else is to be done there does not wait for it.
-        (400 | 403 | 404 | 422, ..) if request.write.mutation.resource.kind == "Event" => WriteResult::Skipped,
+        (400 | 403 | 404 | 422, ..) if request.write.mutation.resource.kind == "Event" => {
+            WriteResult::Unheard { message }
+        }
         (404, _, Act::Delete { .. }) => WriteResult::Unchanged,
         // Deciding again does not resolve a conflict of field managers; a person or `forced` does.
         (409, "Conflict", Act::Apply { .. }) => WriteResult::Failed { message },

@@ -14,6 +14,8 @@ mod console;
 mod duration;
 mod gitops;
 mod integrations;
+mod known;
+mod limits;
 mod process;
 mod read;
 mod report;
@@ -24,8 +26,10 @@ mod value;
 
 pub use changes::Changes;
 pub use console::{CONSOLE_ADDRESS, ConsoleConfig};
-pub use gitops::{GITOPS_NAMESPACE, GitopsConfig};
+pub use gitops::{GITOPS_NAMESPACE, GitopsConfig, Said};
 pub use integrations::{INTEGRATIONS_INTERVAL, IntegrationsConfig, IntegrationsSource};
+pub use known::{Known, Part};
+pub use limits::{LimitsConfig, Whole};
 pub use report::{ConfigError, ConfigErrors, MAX_ERRORS};
 pub use tree::{MAX_BYTES, MAX_DEPTH};
 
@@ -36,7 +40,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::limits::{GlobalLimits, Limits};
+use crate::limits::GlobalLimits;
 use crate::operator::{OperatorName, ServiceAccount};
 use crate::place::{ClusterName, Place, Topology};
 
@@ -64,6 +68,8 @@ pub struct Config {
     pub console: ConsoleConfig,
     /// The operators that are hosted.
     pub operators: BTreeMap<OperatorName, OperatorConfig>,
+    /// What is said of the limits of operators that are parts of something, see [`Whole`].
+    pub parts: BTreeMap<OperatorName, LimitsConfig>,
     /// The integrations manager, if it is hosted.
     pub integrations: Option<IntegrationsConfig>,
     /// The GitOps Service, if it is hosted.
@@ -93,8 +99,8 @@ pub struct JournalConfig {
 pub struct OperatorConfig {
     /// Whether it runs.
     pub enabled: bool,
-    /// Its limits.
-    pub limits: Limits,
+    /// Its limits, as far as they are said; [`OperatorConfig::limits`] has them all.
+    pub limits: LimitsConfig,
     /// Whom it writes as; as it declares itself when absent.
     pub service_account: Option<ServiceAccount>,
     /// Handed to the operator as it is; null when absent.
@@ -128,7 +134,7 @@ pub struct ProcessConfig {
     pub processes: u32,
 }
 
-/// [`Limits::memory_bytes`] of an operator that is a program, when not set.
+/// [`crate::limits::Limits::memory_bytes`] of an operator that is a program, when not set.
 pub const PROCESS_MEMORY_BYTES: u64 = 512 << 20;
 /// [`ProcessConfig::disk_bytes`] when not set.
 pub const PROCESS_DISK_BYTES: u64 = 64 << 20;
@@ -153,7 +159,7 @@ impl Default for ProcessConfig {
 }
 
 impl Config {
-    /// Reads the file. `file_name` is for messages and for the paths in it; operators not in `known_operators` are refused.
+    /// Reads the file. `file_name` is for messages and for the paths in it; operators that are not `known` are refused.
     ///
     /// # Errors
     /// All that is wrong, up to [`MAX_ERRORS`].
@@ -161,8 +167,8 @@ impl Config {
     /// # Guarantees
     /// - No text makes it panic. // test: guarantees_no_text_panics
     /// - What it accepts is within the bounds of `docs/CONFIG.md`. // test: guarantees_values_are_within_bounds
-    pub fn parse(file_name: &str, text: &str, known_operators: &[&str]) -> Result<Config, ConfigErrors> {
-        read::read(file_name, text, known_operators)
+    pub fn parse(file_name: &str, text: &str, known: Known<'_>) -> Result<Config, ConfigErrors> {
+        read::read(file_name, text, known)
     }
 
     /// What is allowed, but should not go unsaid: one sentence each.
@@ -191,6 +197,7 @@ impl Default for Config {
             listen: None,
             console: ConsoleConfig::default(),
             operators: BTreeMap::new(),
+            parts: BTreeMap::new(),
             integrations: None,
             gitops: None,
         }
@@ -205,7 +212,13 @@ impl Default for JournalConfig {
 
 impl Default for OperatorConfig {
     fn default() -> Self {
-        Self { enabled: true, limits: Limits::default(), service_account: None, settings: Value::Null, process: None }
+        Self {
+            enabled: true,
+            limits: LimitsConfig::default(),
+            service_account: None,
+            settings: Value::Null,
+            process: None,
+        }
     }
 }
 

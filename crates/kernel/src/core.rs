@@ -65,6 +65,8 @@ struct Hosted {
     topology: Arc<Topology>,
     account: Account,
     limits: Limits,
+    /// What is recorded of how it decides.
+    settings: serde_json::Value,
 }
 
 /// The kernel's state. See the module for how it is driven.
@@ -175,7 +177,8 @@ impl Core {
         let declaration = Arc::new(declaration);
         // One that is taken in again, with more to read than before, goes on with its account.
         let account = self.operators.remove(&name).map(|before| before.account).unwrap_or_default();
-        let hosted = Hosted { operator, declaration, inputs, topology, account, limits };
+        let settings = operator.settings();
+        let hosted = Hosted { operator, declaration, inputs, topology, account, limits, settings };
         self.operators.insert(name, hosted);
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::moment::Moment;
 use crate::operator::UnitId;
@@ -93,6 +94,9 @@ pub struct Decision {
     /// What the operator was told was refused of the run before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refusal>,
+    /// What the operator decides by beside that, as it says itself; null for nothing.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub settings: Value,
     /// What came of it.
     pub outcome: Outcome,
 }
@@ -160,6 +164,11 @@ pub enum WriteResult {
     },
     /// The API server said no, or could not be reached.
     Failed {
+        /// In its words.
+        message: String,
+    },
+    /// The API server refused an Event: somebody is not told something, and nothing else waits for that.
+    Unheard {
         /// In its words.
         message: String,
     },

@@ -15,7 +15,7 @@ mod words;
 
 pub use field::FieldPath;
 pub use managers::Manager;
-pub use planned::{PlanReport, Planned};
+pub use planned::{LeftOut, PlanReport, Planned};
 pub use replayed::ReplayReport;
 pub use target::Target;
 pub use times::{span, when};

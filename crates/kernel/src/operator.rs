@@ -288,6 +288,12 @@ pub trait Operator: Send + Sync + 'static {
         false
     }
 
+    /// What it decides by beside what it reads: of its configuration, as far as it is not what it does by itself. Recorded with
+    /// each decision, so that the same can be decided again; nothing secret.
+    fn settings(&self) -> Value {
+        Value::Null
+    }
+
     /// What is to be written for a unit, given what is.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::plan::{Act, Mutation, PatchForm};
 pub(crate) use telling::conceal_in;
 
 pub use scrub::{MAX_VALUE_BYTES, MAX_VALUES, MIN_VALUE_BYTES, Secrets};
-pub use telling::{conceal, conceal_mutation, tells};
+pub use telling::{conceal, conceal_mutation, hide, tells};
 pub use text::{conceal_text, conceal_words};
 
 /// What stands in place of a secret value.
@@ -73,7 +73,7 @@ fn mask_object(fields: &mut Map<String, Value>, secret: bool) {
     mask_written(fields);
     let secrets = fields.get("kind").and_then(Value::as_str) == Some("SecretList");
     if secret {
-        VALUE_FIELDS.iter().filter_map(|f| fields.get_mut(*f).map(hide)).for_each(drop);
+        VALUE_FIELDS.iter().filter_map(|f| fields.get_mut(*f).map(mask_values)).for_each(drop);
     }
     if let Some(Value::String(text)) = fields.get_mut(LAST_APPLIED) {
         mask_last_applied(text);
@@ -123,7 +123,7 @@ fn mask_last_applied(text: &mut String) {
 }
 
 /// Masks the values of a map and keeps its keys; anything else is masked whole. Null says only that a value goes.
-fn hide(value: &mut Value) {
+fn mask_values(value: &mut Value) {
     match value {
         Value::Null => {}
         Value::Object(fields) => fields.values_mut().filter(|v| !v.is_null()).for_each(|v| *v = HIDDEN.into()),
@@ -137,7 +137,7 @@ fn mask_operations(body: &mut Value) {
         let path = operation.get("path").and_then(Value::as_str).unwrap_or_default();
         let open = path.starts_with("/metadata/") && !path.starts_with("/metadata/annotations");
         if let Some(value) = operation.get_mut("value").filter(|_| !open) {
-            hide(value);
+            mask_values(value);
         }
     }
 }

@@ -25,8 +25,8 @@ pub use body::{Coupled, config_body, config_key, event_body, event_mark};
 pub use call::{CALL_TIMEOUT, Call, Caller, MAX_ANSWER_BYTES, PING_TIMEOUT, Said};
 pub use endpoint::{EndpointError, base_url, shown, url};
 pub use life::{
-    DEFAULT_IDLE_SECONDS, PING_EVERY, REPLACE_AFTER, Renewal, STARTUP_DEADLINE, Step, deadline_after, decide,
-    needs_renewal, unanswered,
+    DEFAULT_IDLE_SECONDS, PING_EVERY, REPLACE_AFTER, Renewal, STARTUP_DEADLINE, Step, after_an_end, deadline_after,
+    decide, needs_renewal, unanswered,
 };
 pub use pod::{
     ADDRESS_ANNOTATION, ANSWERED_ANNOTATION, IDLE_ANNOTATION, Names, PodError, SPEC_HASH_ANNOTATION, names, pod,

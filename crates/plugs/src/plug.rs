@@ -30,7 +30,7 @@ mod work;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard_kernel::operator::{Declaration, Declared, Operator, Outward, Reaching, Stop, Unit, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
@@ -57,6 +57,22 @@ pub struct Options {
 
 /// The namespace of records unless another is named: it is on every cluster, and no user's.
 pub const DEFAULT_HOME: &str = "kube-system";
+
+impl Options {
+    /// As the settings of a configuration say; what they do not say is as it is by default.
+    pub fn of(settings: &Value) -> Self {
+        let home = settings["namespace"].as_str().map(Arc::from);
+        Self { strict: settings["strict"] == true, home: home.unwrap_or_else(|| Self::default().home) }
+    }
+
+    /// The same as settings, for records; null when nothing is but as it is by default.
+    pub(crate) fn settings(&self) -> Value {
+        match *self == Self::default() {
+            true => Value::Null,
+            false => json!({"namespace": &*self.home, "strict": self.strict}),
+        }
+    }
+}
 
 impl Default for Options {
     fn default() -> Self {
@@ -102,6 +118,10 @@ impl Outward for Plugs {
 
     fn acts(&self, request: &Value) -> bool {
         Caller::acts(request)
+    }
+
+    fn settings(&self) -> Value {
+        self.options.settings()
     }
 
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {

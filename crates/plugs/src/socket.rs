@@ -81,6 +81,10 @@ impl Outward for Sockets {
         Caller::acts(request)
     }
 
+    fn settings(&self) -> Value {
+        self.options.settings()
+    }
+
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let object = object.value();

@@ -36,7 +36,7 @@ struct Question {
 
 /// Asks for every operator of a configuration, and for those that are hosted beside them.
 pub async fn check(config: &Config, clusters: &Clusters, beside: Vec<Arc<dyn Operator>>, report: &mut Report) {
-    let mut operators = run::hosted(config);
+    let mut operators: Vec<_> = run::hosted(config).into_iter().map(|(operator, _)| operator).collect();
     // What a program reads and writes, only itself can say.
     if config.clusters.keys().all(|name| clusters.clients.contains_key(name)) {
         let learned = match tempfile::tempdir() {
@@ -49,7 +49,7 @@ pub async fn check(config: &Config, clusters: &Clusters, beside: Vec<Arc<dyn Ope
         }
     }
     let mut answered: BTreeMap<Question, Result<bool, String>> = BTreeMap::new();
-    for operator in operators.into_iter().map(|(operator, _)| operator).chain(beside) {
+    for operator in operators.into_iter().chain(beside) {
         let check = format!("operator {}", operator.name());
         report.add(one(&check, &operator, config, clusters, &mut answered).await);
     }

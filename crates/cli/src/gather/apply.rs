@@ -163,12 +163,16 @@ fn report(carried: &[Carried]) -> Result<bool, Failure> {
             WriteResult::Unchanged => "unchanged",
             WriteResult::Pretended => "would be written",
             WriteResult::Skipped | WriteResult::Held => "not tried",
-            WriteResult::Stale { .. } | WriteResult::Failed { .. } | WriteResult::Refused { .. } => "failed",
+            WriteResult::Stale { .. }
+            | WriteResult::Failed { .. }
+            | WriteResult::Unheard { .. }
+            | WriteResult::Refused { .. } => "failed",
         };
         writeln!(out, "{came}\t{}", write.mutation)?;
         match &write.result {
             WriteResult::Stale { message }
             | WriteResult::Failed { message }
+            | WriteResult::Unheard { message }
             | WriteResult::Refused { reason: message } => {
                 say(format_args!("error: could not {}\n  {message}", write.mutation));
                 failed += 1;

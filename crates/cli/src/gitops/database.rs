@@ -7,6 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use ring::rand::{SecureRandom, SystemRandom};
+use switchboard_console::Flags;
+use switchboard_kernel::config::Said;
 use switchboard_ledger::{Address, Ledger, Sealing};
 
 use crate::failure::Failure;
@@ -32,6 +34,10 @@ pub struct Database {
     /// Keep credentials in clear, as the original does
     #[arg(long)]
     plaintext_credentials: bool,
+
+    /// Where all of this was said.
+    #[arg(skip = Said::Flags)]
+    said: Said,
 }
 
 /// Nobody said which database.
@@ -42,9 +48,10 @@ struct NoDatabase;
 /// Nobody said how credentials are to be kept.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not tell how credentials are to be kept\nhint: give --credentials-key-file FILE (a key is a line `key1:$(openssl rand -base64 32)`), or --plaintext-credentials"
+    "could not tell how credentials are to be kept\nhint: give {} a file (a key is a line `key1:$(openssl rand -base64 32)` in it), or say {}",
+    .0.name("credentialsKeyFile", "--credentials-key-file"), .0.name("plaintextCredentials", "--plaintext-credentials")
 )]
-struct NoSealing;
+struct NoSealing(Said);
 
 /// A file of keys cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +65,28 @@ struct Unread {
 impl Database {
     /// As a configuration says.
     pub fn of(database: Option<String>, credentials_key_file: Option<PathBuf>, plaintext_credentials: bool) -> Self {
-        Self { database, credentials_key_file, plaintext_credentials }
+        Self { database, credentials_key_file, plaintext_credentials, said: Said::Flags }
+    }
+
+    /// Hints name where this was said.
+    pub fn said_by(&mut self, said: Said) {
+        self.said = said;
+    }
+
+    /// The file of keys, when one is named.
+    pub fn key_file(&self) -> Option<&PathBuf> {
+        self.credentials_key_file.as_ref()
+    }
+
+    /// What other commands must say to use the same; without what only its owner knows.
+    pub fn flags(&self, flags: Flags) -> Flags {
+        let url = self.database.clone().or_else(ambient).and_then(|url| Address::parse(&url).ok());
+        let flags = url.into_iter().fold(flags, |flags, url| flags.fleet("--database", &url.to_string()));
+        let absolute =
+            |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone()).display().to_string();
+        let keys = self.credentials_key_file.iter().map(absolute);
+        let flags = keys.fold(flags, |flags, file| flags.fleet("--credentials-key-file", &file));
+        if self.plaintext_credentials { flags.fleet("--plaintext-credentials", "") } else { flags }
     }
 
     /// This one, whatever was said.
@@ -86,9 +114,10 @@ impl Database {
         let url = self.database.clone().or_else(ambient).ok_or(NoDatabase)?;
         let address = Address::parse(&url)?;
         if address.is_unprotected() {
-            say(
-                "warning: the connection to the database is not protected; leave `sslmode` out of --database to check its certificate",
-            );
+            say(format_args!(
+                "warning: the connection to the database is not protected; leave `sslmode` out of {} to check its certificate",
+                self.said.name("database", "--database")
+            ));
         }
         let told = address.to_string();
         let address = if only_look && address.is_absent() { Address::parse("sqlite::memory:")? } else { address };
@@ -110,7 +139,7 @@ impl Database {
             (Some(keys), true) => Ok(Sealing::with_keys(&keys)?.into_plain()),
             (Some(keys), false) => Ok(Sealing::with_keys(&keys)?),
             (None, true) => Ok(Sealing::plain()),
-            (None, false) => Err(NoSealing.into()),
+            (None, false) => Err(NoSealing(self.said).into()),
         }
     }
 }

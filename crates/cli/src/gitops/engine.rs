@@ -22,11 +22,12 @@ use tokio::task::JoinHandle;
 
 use crate::failure::{self, Failure};
 use crate::guests::Clusters;
+use crate::limits::InForce;
 use crate::talk::say;
 
 /// How often the Secrets that name clusters are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How long a decision may take: it may fetch a repository.
+/// How long a decision may take, when the configuration does not say: it may fetch a repository.
 const TIMEOUT: Duration = Duration::from_secs(150);
 /// How long an Application rests, when the configuration does not say.
 const DEBOUNCE: Duration = Duration::from_millis(50);
@@ -42,49 +43,90 @@ pub struct Embedded {
     client: kube::Client,
     sources: Arc<Sources>,
     hosted: Arc<Hosted>,
-    limits: Limits,
 }
 
 impl Embedded {
-    /// By what a configuration says; none when it does not ask for it.
-    pub async fn new(config: &Config, clusters: &Clusters, dir: &Path) -> Result<Option<Self>, Failure> {
-        let Some(wanted) = config.operators.get(&OperatorName::new(NAME)).filter(|wanted| wanted.enabled) else {
+    /// By what a configuration says; none when it does not ask for it. Argo CD's kinds are made known, unless that is to be
+    /// `pretended` as everything else.
+    pub async fn new(
+        config: &Config,
+        clusters: &Clusters,
+        dir: &Path,
+        pretended: bool,
+    ) -> Result<Option<Self>, Failure> {
+        if !is_wanted(config) {
             return Ok(None);
-        };
+        }
         let here = config.topology.cluster(Place::Management).clone();
         let client = clusters.clients.get(&here).ok_or_else(|| format!("no cluster is called {here}"))?.clone();
-        install(&client).await?;
+        if !pretended {
+            install(&client).await?;
+        }
         let mut git = Settings::in_folder(&dir.join(FOLDER));
         // Whoever may write an Application on this machine's own cluster may read this machine's repositories.
         if clusters.embedded.is_some() {
             git = git.with_files();
         }
-        let limits = limits(&wanted.limits);
         let sources = Arc::new(Sources::new(git, POLL));
-        Ok(Some(Self { here, client, sources, hosted: Arc::default(), limits }))
+        Ok(Some(Self { here, client, sources, hosted: Arc::default() }))
     }
 
     /// What the kernel hosts from the beginning.
-    pub fn operator(&self) -> (Arc<dyn Operator>, Limits) {
+    pub fn operator(&self) -> Arc<dyn Operator> {
         let engine = Engine::here(self.here.clone(), self.sources.clone(), self.hosted.clone());
-        (Arc::new(Reaching(engine)), self.limits.clone())
+        Arc::new(Reaching(engine))
     }
 
     /// The same for whoever asks only what it declares: nothing is installed, nothing is fetched.
     pub fn declaring(config: &Config, folder: &Path) -> Option<Arc<dyn Operator>> {
-        config.operators.get(&OperatorName::new(NAME)).filter(|wanted| wanted.enabled)?;
+        if !is_wanted(config) {
+            return None;
+        }
         let here = config.topology.cluster(Place::Management).clone();
         let sources = Arc::new(Sources::new(Settings::in_folder(folder), POLL));
         Some(Arc::new(Reaching(Engine::here(here, sources, Arc::default()))))
     }
 
+    /// The operators of all clusters that Secrets name, for one look. Of one that cannot be reached, [`Embedded::operator`] says
+    /// so where an Application goes there.
+    pub async fn once(&self) -> Result<Vec<(Arc<dyn Operator>, ClusterName, kube::Client)>, Failure> {
+        let mut reached = Vec::new();
+        for secret in self.secrets().await? {
+            let (key, version) = named(&secret);
+            match reach::client(&secret).await {
+                Ok(Some(client)) => {
+                    let (engine, there) = self.engine(&key, &version);
+                    reached.push((engine, there, client));
+                    self.hosted.note(key, Ok(()));
+                }
+                Ok(None) => self.hosted.note(key, Ok(())),
+                Err(error) => self.hosted.note(key, Err(why(&error))),
+            }
+        }
+        Ok(reached)
+    }
+
+    /// The operator for the cluster of a Secret, and what the kernel calls that cluster.
+    fn engine(&self, key: &(String, String), version: &str) -> (Arc<dyn Operator>, ClusterName) {
+        // A cluster's client stays as it is: one with other credentials is another cluster to the kernel.
+        let there = ClusterName::new(&format!("{}#{version}", Engine::name_of(key)));
+        let (here, sources, hosted) = (self.here.clone(), self.sources.clone(), self.hosted.clone());
+        (Arc::new(Reaching(Engine::there(here, key.clone(), there.clone(), sources, hosted))), there)
+    }
+
+    /// The Secrets that name clusters.
+    async fn secrets(&self) -> Result<Vec<Value>, Failure> {
+        let mut secrets: Value = self.client.request(Request::get(OF_CLUSTERS).body(Vec::new())?).await?;
+        Ok(secrets["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+    }
+
     /// Follows the Secrets that name clusters, until the kernel stops.
-    pub fn follow(self, handle: Handle) -> JoinHandle<()> {
+    pub fn follow(self, handle: Handle, in_force: InForce) -> JoinHandle<()> {
         tokio::spawn(async move {
             let mut seen = BTreeMap::new();
             let mut told = String::new();
             loop {
-                match self.look(&handle, &mut seen).await {
+                match self.look(&handle, &in_force, &mut seen).await {
                     Ok(()) => told.clear(),
                     Err(error) => {
                         let now = failure::tell(&*error);
@@ -103,34 +145,27 @@ impl Embedded {
     }
 
     /// Takes in the clusters of Secrets that are new or have changed.
-    async fn look(&self, handle: &Handle, seen: &mut BTreeMap<(String, String), String>) -> Result<(), Failure> {
-        let secrets: Value = self.client.request(Request::get(OF_CLUSTERS).body(Vec::new())?).await?;
-        for secret in secrets["items"].as_array().into_iter().flatten() {
-            let text = |field: &str| secret["metadata"][field].as_str().unwrap_or_default().to_string();
-            let (key, version) = ((text("namespace"), text("name")), text("resourceVersion"));
+    async fn look(
+        &self,
+        handle: &Handle,
+        in_force: &InForce,
+        seen: &mut BTreeMap<(String, String), String>,
+    ) -> Result<(), Failure> {
+        for secret in self.secrets().await? {
+            let (key, version) = named(&secret);
             if seen.get(&key) == Some(&version) {
                 continue;
             }
-            let reached = match reach::client(secret).await {
+            let reached = match reach::client(&secret).await {
                 Ok(Some(client)) => {
-                    // A cluster's client stays as it is: one with other credentials is another cluster to the kernel.
-                    let there = ClusterName::new(&format!("{}#{version}", Engine::name_of(&key)));
-                    let engine = Engine::there(
-                        self.here.clone(),
-                        key.clone(),
-                        there.clone(),
-                        self.sources.clone(),
-                        self.hosted.clone(),
-                    );
-                    let added =
-                        handle.add(Arc::new(Reaching(engine)), self.limits.clone(), Some((there, client))).await;
-                    if added.is_err() {
+                    let (engine, there) = self.engine(&key, &version);
+                    if in_force.add(handle, engine, Some((there, client))).await.is_err() {
                         return Ok(());
                     }
                     Ok(())
                 }
                 Ok(None) => Ok(()),
-                Err(error) => Err(failure::tell(&*error).trim_start_matches("error: ").to_string()),
+                Err(error) => Err(why(&error)),
             };
             // One that could not be reached is tried again.
             if reached.is_ok() {
@@ -142,11 +177,25 @@ impl Embedded {
     }
 }
 
-/// What a configuration says; and when it says nothing, shorter rests than other operators have: a sync is several steps.
-pub fn limits(said: &Limits) -> Limits {
-    let own = Limits { debounce: DEBOUNCE, cool_down: COOL_DOWN, ..Limits::default() };
-    let limits = if *said == Limits::default() { own } else { said.clone() };
-    Limits { timeout: TIMEOUT.max(limits.timeout), ..limits }
+/// Which Secret it is, and in which version.
+fn named(secret: &Value) -> ((String, String), String) {
+    let text = |field: &str| secret["metadata"][field].as_str().unwrap_or_default().to_string();
+    ((text("namespace"), text("name")), text("resourceVersion"))
+}
+
+/// Why a cluster cannot be reached.
+fn why(error: &Failure) -> String {
+    failure::tell(&**error).trim_start_matches("error: ").to_string()
+}
+
+/// Whether a configuration asks for it.
+fn is_wanted(config: &Config) -> bool {
+    config.operators.get(&OperatorName::new(NAME)).is_some_and(|wanted| wanted.enabled)
+}
+
+/// What it has when nobody says otherwise: shorter rests than other operators, since a sync is several steps.
+pub fn limits() -> Limits {
+    Limits { debounce: DEBOUNCE, cool_down: COOL_DOWN, timeout: TIMEOUT, ..Limits::default() }
 }
 
 /// Tells a cluster of Argo CD's kinds, unless it knows them: a real Argo CD's are as good.

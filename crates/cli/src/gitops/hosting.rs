@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use switchboard_console::Flags;
 use switchboard_kernel::config::{Config, GitopsConfig};
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::More;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::place::Place;
@@ -19,7 +19,7 @@ use switchboard_ledger::{Address, Ledger, Moment, Sealing, Secret};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{Area, Guard, gitops as rest};
 use switchboard_service::fleet::{Engine, Fleet};
-use switchboard_service::{Agent, Backend, Store, backend, limits, metrics, setup};
+use switchboard_service::{Agent, Backend, Store, backend, metrics, setup};
 use tokio::task::JoinHandle;
 
 use super::credential::{self, CredentialError};
@@ -97,7 +97,8 @@ impl Service {
         if !setup::first_instance(&store, engine, &section.namespace, now).await? {
             say(format_args!(
                 "gitops: no Argo CD is known, and there is no namespace `{}`\nhint: make that namespace, with an Argo CD or the operator `engine` at work in it, or name another with {}",
-                section.namespace, section.namespace_setting
+                section.namespace,
+                section.said.name("namespace", "--argocd-namespace")
             ));
         }
         let cluster = setup::identity(tenants).await?;
@@ -125,10 +126,10 @@ impl Service {
     }
 
     /// What the kernel hosts.
-    pub fn operators(&self) -> Vec<(Arc<dyn Operator>, Limits)> {
+    pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         let backend = self.backend.iter().flat_map(Backend::operators);
         let agent = self.agent.iter().flat_map(Agent::operators);
-        backend.chain(agent).map(|operator| (operator, limits::limits())).collect()
+        backend.chain(agent).collect()
     }
 
     /// The REST API, where the backend is: it writes what the backend looks after.
@@ -217,15 +218,32 @@ fn is_own(place: Place, config: &Config, clusters: &Clusters) -> bool {
 }
 
 async fn open(section: &GitopsConfig, dir: &Path) -> Result<Ledger, Failure> {
+    let database = database_of(section, dir);
+    // One that is made is made where nobody named another.
+    if let Some(file) = database.key_file().filter(|file| **file == dir.join(KEYS)) {
+        made_key(file)?;
+    }
+    Ok(database.open(false).await?.0)
+}
+
+/// The database of a service and its keys, with what is used when nobody names one.
+fn database_of(section: &GitopsConfig, dir: &Path) -> Database {
     let said = section.database.clone().or_else(database::ambient);
     let mut database = Database::of(said.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+    database.said_by(section.said);
     if said.is_none() {
         database.set_url(format!("sqlite:{}", dir.join(FILE).display()));
         if !database.is_sealing_said() {
-            database.set_key_file(made_key(&dir.join(KEYS))?);
+            database.set_key_file(dir.join(KEYS));
         }
     }
-    Ok(database.open(false).await?.0)
+    database
+}
+
+/// What commands over the database of a service must say.
+pub fn flags(section: &GitopsConfig, dir: &Path, flags: Flags) -> Flags {
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
+    database_of(section, &dir).flags(flags)
 }
 
 /// What a service would use, without making any of it.
@@ -242,7 +260,8 @@ impl Means {
     /// By what a configuration says.
     pub fn of(section: &GitopsConfig, dir: &Path) -> Self {
         let said = section.database.clone().or_else(database::ambient);
-        let keys = Database::of(said.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+        let mut keys = Database::of(said.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+        keys.said_by(section.said);
         let made = said.is_none() && !keys.is_sealing_said();
         let secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose();
         Self {
@@ -264,13 +283,13 @@ pub async fn declaring(section: &GitopsConfig) -> Result<Vec<Arc<dyn Operator>>,
 }
 
 /// A key that only its owner reads: the one that is there, or a new one.
-fn made_key(file: &Path) -> Result<std::path::PathBuf, Failure> {
+fn made_key(file: &Path) -> Result<(), Failure> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
         Ok(mut made) => made.write_all(database::new_key().as_bytes())?,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(file.to_path_buf())
+    Ok(())
 }
 
 /// Argo CD's kinds, for a cluster that has none.

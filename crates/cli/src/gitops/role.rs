@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig};
+use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig, Said};
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
@@ -125,10 +125,11 @@ impl Role {
                 credentials_key_file,
                 plaintext_credentials,
                 namespace: self.argocd_namespace,
-                namespace_setting: "--argocd-namespace",
+                said: Said::Flags,
                 isolation: !self.no_isolation,
                 shared_database: tenants.shared_database,
                 webhook_secret_file: tenants.webhook_secret_file,
+                ..GitopsConfig::default()
             }),
             ..Config::default()
         }

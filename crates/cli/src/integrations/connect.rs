@@ -50,8 +50,8 @@ impl Connect {
             return Ok(Way { client: client.clone(), embedded: self.clusters.embedded.is_some(), door: None });
         }
         if let Some(embedded) = &self.clusters.embedded {
-            embedded.logical(&cluster.name).await;
-            return Ok(Way { client: embedded.client_of(&cluster.name), embedded: true, door: None });
+            let client = embedded.client_of(&cluster.name).await;
+            return Ok(Way { client, embedded: true, door: None });
         }
         let door = Door::open(&self.token(cluster).await?)?;
         Ok(Way { client: door.client(cluster)?, embedded: false, door: Some((door, cluster.clone())) })

@@ -15,7 +15,6 @@ use switchboard_integrations::source::follow::Follow;
 use switchboard_integrations::source::{Bundle, bundle, directory};
 use switchboard_kernel::config::{IntegrationsConfig, IntegrationsSource};
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{Operator, OperatorName, Reaching};
 use switchboard_kernel::place::{ClusterName, Topology};
 use tokio::task::JoinHandle;
@@ -24,6 +23,7 @@ use super::connect::{Connect, Way};
 use super::{chart, check_environment, from, told, variables};
 use crate::failure::{self, Failure};
 use crate::guests::Clusters;
+use crate::limits::InForce;
 use crate::talk::say;
 
 /// The file in the state directory that says where something was wanted once.
@@ -118,12 +118,12 @@ impl Manager {
     }
 
     /// Follows the source until the kernel stops.
-    pub fn follow(self, handle: Handle) -> JoinHandle<()> {
+    pub fn follow(self, handle: Handle, in_force: InForce) -> JoinHandle<()> {
         tokio::spawn(async move {
             let mut follow = self.source.path().map(|path| Follow::start(&path));
             let mut manager = self;
             loop {
-                manager.look(&handle).await;
+                manager.look(&handle, &in_force).await;
                 let interval = manager.interval;
                 match follow.take() {
                     // Waiting for the file system blocks, which the runtime's own threads must not do.
@@ -144,12 +144,12 @@ impl Manager {
     }
 
     /// Reads the source once. A source that cannot be read changes nothing.
-    async fn look(&mut self, handle: &Handle) {
+    async fn look(&mut self, handle: &Handle, in_force: &InForce) {
         match self.read().await {
             Ok(Some(desired)) => {
                 self.remember(&desired);
                 for changed in self.shelf.put(desired) {
-                    self.tell(handle, changed).await;
+                    self.tell(handle, in_force, changed).await;
                 }
             }
             Ok(None) => {}
@@ -237,7 +237,7 @@ impl Manager {
         desired.targets.keys().map(|(cluster, _)| cluster).chain(left).cloned().collect()
     }
 
-    async fn tell(&mut self, handle: &Handle, changed: Changed) {
+    async fn tell(&mut self, handle: &Handle, in_force: &InForce, changed: Changed) {
         let desired = self.shelf.desired();
         let name = OperatorName::new(&operator_name(&changed.cluster));
         if let Some(way) = self.reached.get(&changed.cluster) {
@@ -254,7 +254,7 @@ impl Manager {
         match self.operator(&changed.cluster).await {
             Ok((operator, way)) => {
                 let cluster = (ClusterName::new(&changed.cluster), way.client.clone());
-                if handle.add(operator, Limits::default(), Some(cluster)).await.is_ok() {
+                if in_force.add(handle, operator, Some(cluster)).await.is_ok() {
                     self.reached.insert(changed.cluster, way);
                 }
             }

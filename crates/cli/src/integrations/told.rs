@@ -59,13 +59,13 @@ pub fn guard(config: &IntegrationsConfig) -> Guard {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use switchboard_kernel::config::Config;
+    use switchboard_kernel::config::{Config, Known};
 
     use super::*;
 
     fn told(section: &str, variables: &[(&str, &str)]) -> Result<Settings, Failure> {
         let text = format!("integrations: {{source: x{section}}}");
-        let config = Config::parse("s.yaml", &text, &[]).unwrap().integrations.unwrap();
+        let config = Config::parse("s.yaml", &text, Known::default()).unwrap().integrations.unwrap();
         settings(&config, variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
     }
 
@@ -97,7 +97,7 @@ mod tests {
     fn how_much_may_be_deleted_is_set() {
         let guard = |section: &str| {
             let text = format!("integrations: {{source: x{section}}}");
-            super::guard(&Config::parse("s.yaml", &text, &[]).unwrap().integrations.unwrap())
+            super::guard(&Config::parse("s.yaml", &text, Known::default()).unwrap().integrations.unwrap())
         };
         assert_eq!(guard(""), Guard::default());
         let none = guard(", deleteShare: 10, deleteFloor: 0, allowDeletes: 3");

@@ -1,6 +1,7 @@
 //! Which pods run as which commands, and what is written about them. Decides, does nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,9 +15,13 @@ const OPERATOR: &str = "plugs";
 /// Where a local process listens.
 const ADDRESS: &str = "integration.rock8s.com/address";
 
-/// Commands by image.
+/// Commands by image, and the folder in which they are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commands(BTreeMap<String, Vec<String>>);
+pub struct Commands {
+    by_image: BTreeMap<String, Vec<String>>,
+    /// That of the configuration, so that paths in it mean the same wherever the process was started.
+    pub folder: PathBuf,
+}
 
 /// What stands in `settings.commands` is not what it should be.
 #[derive(Debug, thiserror::Error)]
@@ -26,11 +31,11 @@ pub struct Commands(BTreeMap<String, Vec<String>>);
 pub struct CommandsError(String);
 
 impl Commands {
-    /// Those of a configuration: `operators.plugs.settings.commands`.
+    /// Those of a configuration, `operators.plugs.settings.commands`, which lies in `folder`.
     ///
     /// # Errors
     /// [`CommandsError`] names what is wrong.
-    pub fn of(config: &Config) -> Result<Self, CommandsError> {
+    pub fn of(config: &Config, folder: &Path) -> Result<Self, CommandsError> {
         let operator = config.operators.get(&OperatorName::new(OPERATOR));
         let Some(commands) = operator.and_then(|operator| operator.settings.get("commands")) else {
             return Ok(Self::default());
@@ -42,18 +47,23 @@ impl Commands {
         };
         let mut read = BTreeMap::new();
         for (image, command) in commands {
-            let words = match command {
+            let words: Result<Vec<String>, CommandsError> = match command {
                 Value::Array(words) if !words.is_empty() => words.iter().map(|one| word(image, one)).collect(),
                 one => word(image, one).map(|one| vec![one]),
             };
-            read.insert(image.clone(), words?);
+            let mut words = words?;
+            // A bare name is looked for where programs are; anything else is a path.
+            if words[0].contains('/') {
+                words[0] = folder.join(&words[0]).display().to_string();
+            }
+            read.insert(image.clone(), words);
         }
-        Ok(Self(read))
+        Ok(Self { by_image: read, folder: folder.to_path_buf() })
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by_image.is_empty()
     }
 }
 
@@ -73,7 +83,7 @@ pub fn plan(pods: &[Value], running: &BTreeSet<String>, commands: &Commands) -> 
     for pod in pods {
         let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let (uid, phase) = (text("/metadata/uid"), text("/status/phase"));
-        let Some(command) = commands.0.get(&text("/spec/containers/0/image")) else { continue };
+        let Some(command) = commands.by_image.get(&text("/spec/containers/0/image")) else { continue };
         let over = matches!(phase.as_str(), "Failed" | "Succeeded");
         if over || pod.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
             continue;

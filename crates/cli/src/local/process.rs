@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -41,12 +42,13 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts one, with a free port in `PORT`. What it prints goes to stderr.
+    /// Starts one in a folder, with a free port in `PORT`. What it prints goes to stderr.
     pub async fn start(
         uid: &str,
         namespace: &str,
         name: &str,
         command: &[String],
+        folder: &Path,
         env: &BTreeMap<String, String>,
         ended: mpsc::Sender<Ended>,
     ) -> io::Result<Self> {
@@ -55,6 +57,7 @@ impl Process {
         let talk = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
         let mut child = Command::new(&command[0])
             .args(&command[1..])
+            .current_dir(folder)
             .envs(env)
             .env("PORT", address.port().to_string())
             .stdin(Stdio::null())

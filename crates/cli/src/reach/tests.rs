@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use switchboard_kernel::config::Known;
+
 use super::*;
 use crate::failure::tell;
 
@@ -66,7 +68,7 @@ async fn a_context_that_is_there_is_taken() {
 #[test]
 fn a_configuration_that_names_no_kubeconfig_takes_the_one_of_the_command_line() {
     let text = "clusters: {hub: {}, edge: {context: edge}}\ntopology: {configuration: hub, management: hub, userWorkload: edge}\n";
-    let mut config = Config::parse("switchboard.yaml", text, &[]).unwrap();
+    let mut config = Config::parse("switchboard.yaml", text, Known::default()).unwrap();
     Reach { kubeconfig: Some("k".into()), context: None }.fill(&mut config);
     let told: Vec<_> = config.clusters.values().map(|one| (one.kubeconfig.is_some(), one.context.clone())).collect();
     assert_eq!(told, [(false, Some("edge".to_string())), (true, None)]);

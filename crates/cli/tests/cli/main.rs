@@ -14,6 +14,7 @@ mod gitops;
 mod gitops_roles;
 mod gitops_verbs;
 mod guests;
+mod hosted;
 mod integrations;
 mod kernel;
 mod moves;

@@ -5,12 +5,13 @@ use maud::{Markup, html};
 use crate::access::Visitor;
 use crate::action::{Act, move_command};
 use crate::entrance;
+use crate::flags::Flags;
 use crate::fleet::Unit;
 use crate::load::overview::OperatorRow;
 use crate::load::units::called;
 
 /// What can be done with an operator.
-pub fn of_operator(row: &OperatorRow, unit: Option<&str>, visitor: Option<&Visitor>) -> Markup {
+pub fn of_operator(row: &OperatorRow, unit: Option<&str>, flags: &Flags, visitor: Option<&Visitor>) -> Markup {
     let name = row.name.clone();
     let pause = if row.paused { (Act::Resume(name.clone()), "Resume") } else { (Act::Pause(name.clone()), "Pause") };
     let wake = match unit {
@@ -21,21 +22,21 @@ pub fn of_operator(row: &OperatorRow, unit: Option<&str>, visitor: Option<&Visit
         div.acts id="acts" data-live {
             @for (act, label) in [pause, wake] {
                 @let fields = [("operator", Some(name.as_str())), ("unit", unit.filter(|_| act.word() == "wake"))];
-                (button(&act, label, &fields, visitor, true))
+                (button(&act, label, &fields, flags, visitor))
             }
         }
     }
 }
 
 /// What can be done with a deployment.
-pub fn of_deployment(namespace: &str, name: &str, visitor: Option<&Visitor>) -> Markup {
+pub fn of_deployment(namespace: &str, name: &str, flags: &Flags, visitor: Option<&Visitor>) -> Markup {
     let act = Act::Sync { namespace: namespace.to_string(), name: name.to_string() };
-    button(&act, "Sync", &[("namespace", Some(namespace)), ("name", Some(name))], visitor, true)
+    button(&act, "Sync", &[("namespace", Some(namespace)), ("name", Some(name))], flags, visitor)
 }
 
 /// What can be done with a unit: it moves to one of those instances.
-pub fn of_unit(unit: &Unit, targets: &[&str], visitor: Option<&Visitor>) -> Markup {
-    let (command, id) = (move_command(&unit.name), format!("to-{}", called(&unit.name)));
+pub fn of_unit(unit: &Unit, targets: &[&str], flags: &Flags, visitor: Option<&Visitor>) -> Markup {
+    let (command, id) = (move_command(&unit.name, flags), format!("to-{}", called(&unit.name)));
     let Some(first) = targets.first().filter(|_| !unit.moving) else { return html! {} };
     html! {
         form.act method="post" action="/actions/move" {
@@ -53,15 +54,15 @@ pub fn of_unit(unit: &Unit, targets: &[&str], visitor: Option<&Visitor>) -> Mark
     }
 }
 
-fn button(act: &Act, label: &str, fields: &[(&str, Option<&str>)], visitor: Option<&Visitor>, shown: bool) -> Markup {
-    let command = act.command();
+fn button(act: &Act, label: &str, fields: &[(&str, Option<&str>)], flags: &Flags, visitor: Option<&Visitor>) -> Markup {
+    let command = act.command(flags);
     html! {
         form.act method="post" action={ "/actions/" (act.word()) } {
             @if let Some(visitor) = visitor { input type="hidden" name="seal" value=(visitor.seal); }
             @for (name, value) in fields { @if let Some(value) = value { input type="hidden" name=(name) value=(value); } }
             @if visitor.is_some() { button type="submit" title=(command) { (label) } }
             @else { a.button href=(entrance::href(&act.page())) title=(command) { (label) } }
-            @if shown { code { (command) } }
+            code { (command) }
         }
     }
 }

@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 use switchboard_kernel::explain::micros;
 
+use crate::flags::Flags;
 use crate::load::decision::{DecisionPage, WriteRow};
 use crate::piece::{ago, count, diff, escaped, object, operator_href, panel, word};
 
 /// A decision.
-pub fn decision(view: &DecisionPage) -> Markup {
+pub fn decision(view: &DecisionPage, flags: &Flags) -> Markup {
     let unit = format!("{}?unit={}", operator_href(&view.operator), escaped(&view.unit));
     html! {
         div.head {
@@ -24,7 +25,7 @@ pub fn decision(view: &DecisionPage) -> Markup {
             div.stack {
                 (panel("causes", "Cause", &html! {}, &html! { div.body { ul.plain { @for cause in &view.causes { li { (cause) } } @if view.causes.is_empty() { li.soft { "Not recorded" } } } } }))
                 (panel("reads", "What was read", &html! {}, &reads(view)))
-                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code { code { "switchboard replay " (view.id) } } } }))
+                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code { code { "switchboard replay " (view.id) (flags.of_kernel()) } } } }))
             }
         }
     }

@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 
 use crate::draw::relations::relations;
+use crate::flags::Flags;
 use crate::load::object::{Moved, ObjectPage, Owner, Told};
 use crate::piece::{count, escaped, panel, why, yaml};
 
 /// An object.
-pub fn object(view: &ObjectPage) -> Markup {
+pub fn object(view: &ObjectPage, flags: &Flags) -> Markup {
     let key = &view.key;
     let (cluster, kind) = (key.table.cluster.to_string(), key.table.resource.to_string());
     let place = if key.namespace.is_empty() { "no namespace".to_string() } else { key.namespace.to_string() };
@@ -23,7 +24,7 @@ pub fn object(view: &ObjectPage) -> Markup {
             span.tag { (key.table.resource.kind) }
             @if view.unread.is_some() { span.tag.hot id="unread" data-live { "cannot be read now" } } @else if !view.there { span.tag.hot id="gone" data-live { "not there now" } }
         }
-        (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } } }, &why(&view.why)))
+        (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.of_kernel()) } }, &why(&view.why)))
         (panel("relations", "What it has to do with", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
         div.columns {
             (panel("yaml", "YAML", &html! { span.faint.small { "secrets hidden" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "It is not there now; what is known of it is its history." } } }))

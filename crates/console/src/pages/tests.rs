@@ -9,6 +9,7 @@ use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::Word;
 
+use crate::flags::Flags;
 use crate::fleet::{Course, Member, Move, Unit, UnitName};
 use crate::frame::{self, Frame};
 use crate::load::browse::{KindRow, Kinds, Listing, ObjectRow};
@@ -211,15 +212,15 @@ fn all() -> Vec<(&'static str, String)> {
     };
     let none = maud::html! {};
     let acts = super::fleet::Acts {
-        application: &|one| super::acts::of_deployment(&one.namespace, &one.name, None),
-        unit: &|unit, to| super::acts::of_unit(unit, to, None),
+        application: &|one| super::acts::of_deployment(&one.namespace, &one.name, &Flags::default(), None),
+        unit: &|unit, to| super::acts::of_unit(unit, to, &Flags::default(), None),
     };
     let pages = [
         ("overview", super::overview::overview(&overview)),
         ("operator", super::operator::operator(&operator, Some(HOSTILE), &none)),
         ("decisions", super::operator::decisions(&timeline, Moment(2000))),
-        ("decision", super::decision::decision(&decision)),
-        ("object", super::object::object(&view_of_object())),
+        ("decision", super::decision::decision(&decision, &Flags::default())),
+        ("object", super::object::object(&view_of_object(), &Flags::default())),
         ("kinds", super::browse::kinds(&kinds)),
         ("listing", super::browse::listing(&listing)),
         ("search", super::search::search(&found)),

@@ -119,7 +119,9 @@ async fn operator(
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let frame = frame(&app, &headers, "Overview", name, &version);
     let visitor = visitor(&frame);
-    let acts = |view: &load::operator::OperatorPage| pages::acts::of_operator(&view.row, unit, visitor.as_ref());
+    let acts = |view: &load::operator::OperatorPage| {
+        pages::acts::of_operator(&view.row, unit, app.source.flags(), visitor.as_ref())
+    };
     page(frame, view.map(|view| pages::operator::operator(&view, unit, &acts(&view))))
 }
 
@@ -142,7 +144,9 @@ async fn decisions(State(app): Shared, headers: HeaderMap, Query(asked): Query<A
 
 async fn decision(State(app): Shared, headers: HeaderMap, Path(id): Path<String>) -> Response {
     let content = match id.parse() {
-        Ok(number) => load::decision::load(&app.source, number).await.map(|view| pages::decision::decision(&view)),
+        Ok(number) => load::decision::load(&app.source, number)
+            .await
+            .map(|view| pages::decision::decision(&view, app.source.flags())),
         Err(_) => Err(Problem::Unclear(format!("`{id}` is no number of a decision"))),
     };
     page(frame(&app, &headers, "Decisions", format!("Decision {id}"), ""), content)
@@ -179,7 +183,7 @@ async fn object(
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     // Its events, and itself when nobody watches its kind, change without a word of the kernel.
     let frame = Frame { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", name, &version) };
-    page(frame, view.map(|view| pages::object::object(&view)))
+    page(frame, view.map(|view| pages::object::object(&view, app.source.flags())))
 }
 
 async fn map(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
@@ -209,9 +213,11 @@ async fn fleet_page(State(app): Shared, headers: HeaderMap, Query(asked): Query<
         ..frame(&app, &headers, "Fleet", "Fleet", &version)
     };
     let visitor = visitor(&frame);
-    let unit = |unit: &fleet::Unit, to: &[&str]| pages::acts::of_unit(unit, to, visitor.as_ref());
+    let unit = |unit: &fleet::Unit, to: &[&str]| pages::acts::of_unit(unit, to, app.source.flags(), visitor.as_ref());
     let application = |one: &load::fleet::Application| match one.kind {
-        "GitOpsDeployment" if one.manual => pages::acts::of_deployment(&one.namespace, &one.name, visitor.as_ref()),
+        "GitOpsDeployment" if one.manual => {
+            pages::acts::of_deployment(&one.namespace, &one.name, app.source.flags(), visitor.as_ref())
+        }
         _ => html! {},
     };
     let acts = pages::fleet::Acts { application: &application, unit: &unit };

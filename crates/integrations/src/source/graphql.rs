@@ -168,7 +168,7 @@ impl Server {
                 return Ok(vec![answer]);
             }
         }
-        let refused = match self.files(transport, sha, question.what, question.text) {
+        let refused = match self.query(transport, sha, question.what, question.text, listed) {
             Err(GraphqlError::Ask { source: AskError::Reported(said), url, what }) => (said, url, what),
             answer => return answer.map(|answer| vec![answer]),
         };
@@ -186,18 +186,7 @@ impl Server {
         Ok(answers)
     }
 
-    /// A list of files.
-    fn files(
-        &self,
-        transport: &dyn Transport,
-        sha: &str,
-        what: &'static str,
-        text: &str,
-    ) -> Result<Answered, GraphqlError> {
-        retried(transport, &self.asking(sha, text), what, listed)
-    }
-
-    /// The same, and what a server that does not like the question says: over one bundle it says that each time.
+    /// A list of files, or what a server that does not like the question says: over one bundle it says that each time.
     fn said(
         &self,
         transport: &dyn Transport,
@@ -205,7 +194,7 @@ impl Server {
         what: &'static str,
         text: &str,
     ) -> Result<Result<Answered, Vec<String>>, GraphqlError> {
-        retried(transport, &self.asking(sha, text), what, |body| match listed(body) {
+        self.query(transport, sha, what, text, |body| match listed(body) {
             Err(AskError::Reported(said)) => Ok(Err(said)),
             answer => answer.map(Ok),
         })
@@ -222,7 +211,7 @@ impl Server {
     /// The schemas the asking integration may read, when it is to be asked about that.
     fn allowed(&self, transport: &dyn Transport, sha: &str) -> Result<Option<Vec<String>>, GraphqlError> {
         let Some(name) = &self.integration else { return Ok(None) };
-        let answer = self.query(transport, sha, "the schemas of integrations", query::SCHEMAS)?;
+        let answer = self.query(transport, sha, "the schemas of integrations", query::SCHEMAS, answered)?;
         let all = answer.data["integrations"].as_array().map_or(&[][..], Vec::as_slice);
         let own = all.iter().find(|one| one["name"] == name.as_str());
         let schemas = own.and_then(|one| one["schemas"].as_array()).into_iter().flatten();
@@ -233,19 +222,17 @@ impl Server {
         Ok(Some(schemas))
     }
 
-    fn query(
+    /// Asks the bundle of a hash, and reads what comes back.
+    fn query<T>(
         &self,
         transport: &dyn Transport,
         sha: &str,
         what: &'static str,
         text: &str,
-    ) -> Result<Answered, GraphqlError> {
-        retried(transport, &self.asking(sha, text), what, answered)
-    }
-
-    fn asking(&self, sha: &str, text: &str) -> Ask {
+        read: impl Fn(&[u8]) -> Result<T, AskError>,
+    ) -> Result<T, GraphqlError> {
         let body = serde_json::json!({ "query": text }).to_string();
-        self.ask(&format!("/graphqlsha/{sha}"), Some(body), QUERY_TIMEOUT)
+        retried(transport, &self.ask(&format!("/graphqlsha/{sha}"), Some(body), QUERY_TIMEOUT), what, read)
     }
 
     fn ask(&self, path: &str, body: Option<String>, timeout: Duration) -> Ask {

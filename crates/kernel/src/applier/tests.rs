@@ -181,7 +181,8 @@ async fn guarantees_an_event_that_is_refused_stops_nothing() {
     let event = Mutation::patch(&EVENTS, "shop", "a", PatchForm::Strategic, json!({"append": true})).regardless();
     let next = Mutation::apply(&CONFIG_MAPS, wanted());
     let carried = carry_out(&writer, vec![write(event), write(next)], None, "me", false).await;
-    assert_eq!(carried[0].write.result, WriteResult::Skipped, "neither failed nor refused");
+    let told = WriteResult::Unheard { message: "gone".to_string() };
+    assert_eq!(carried[0].write.result, told, "neither failed nor left untried");
     assert_eq!(carried[1].write.result, WriteResult::Written { revision: 11 });
 }
 

@@ -1,14 +1,12 @@
 //! What a new version of the file asks of a process that runs already.
 
-use super::{Config, OperatorConfig};
-use crate::limits::{GlobalLimits, Limits};
+use super::{Config, GitopsConfig, IntegrationsConfig, LimitsConfig, OperatorConfig};
+use crate::limits::GlobalLimits;
 use crate::operator::OperatorName;
 
-/// The difference of two configurations.
+/// The difference of two configurations, but for the limits of operators: those are asked for by whoever hosts them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The operators whose limits are others now.
-    pub limits: Vec<(OperatorName, Limits)>,
     /// The limits over all operators, when they are others now.
     pub global: Option<GlobalLimits>,
     /// Sentences for people: what changed that only a restart takes up.
@@ -33,8 +31,8 @@ impl Config {
             ("journal", self.journal != new.journal),
             ("listen", self.listen != new.listen),
             ("console", self.console != new.console),
-            ("integrations", self.integrations != new.integrations),
-            ("gitops", self.gitops != new.gitops),
+            ("integrations", integrations(self) != integrations(new)),
+            ("gitops", gitops(self) != gitops(new)),
         ];
         let changed = parts.iter().filter(|(_, changed)| *changed);
         changes.needs_restart.extend(changed.map(|(part, _)| format!("`{part}` changed")));
@@ -50,12 +48,21 @@ impl Config {
     }
 }
 
+/// The section without what is taken up while it runs.
+fn integrations(config: &Config) -> Option<IntegrationsConfig> {
+    let section = config.integrations.as_ref()?;
+    Some(IntegrationsConfig { limits: LimitsConfig::default(), ..section.clone() })
+}
+
+/// The same of the other section.
+fn gitops(config: &Config) -> Option<GitopsConfig> {
+    let section = config.gitops.as_ref()?;
+    Some(GitopsConfig { limits: LimitsConfig::default(), ..section.clone() })
+}
+
 impl Changes {
     // Settings may hold what nobody else should read, so sentences name fields and never values.
     fn operator(&mut self, name: &OperatorName, old: &OperatorConfig, new: &OperatorConfig) {
-        if old.limits != new.limits {
-            self.limits.push((name.clone(), new.limits.clone()));
-        }
         match (old.enabled, new.enabled) {
             (false, true) => self.needs_restart.push(format!("operator `{name}` is enabled now")),
             (true, false) => self.needs_restart.push(format!("operator `{name}` is no longer enabled")),

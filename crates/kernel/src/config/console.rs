@@ -44,17 +44,17 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Known};
 
     #[test]
     fn the_console_is_off_elsewhere_or_by_other_names() {
-        let read = |text: &str| Config::parse("s", text, &[]).unwrap().console;
+        let read = |text: &str| Config::parse("s", text, Known::default()).unwrap().console;
         assert_eq!(read(""), ConsoleConfig::default());
         assert!(read("console: off").off && read("console: {address: off}").off);
         let config = read("console: {address: '0.0.0.0:80', hosts: [console.example.org]}");
         assert_eq!(config.address, Some("0.0.0.0:80".parse().unwrap()));
         assert_eq!(config.hosts, ["console.example.org"]);
-        let told = Config::parse("s.yaml", "console: {port: 1}", &[]).unwrap_err().to_string();
+        let told = Config::parse("s.yaml", "console: {port: 1}", Known::default()).unwrap_err().to_string();
         assert!(told.contains("console.port: unknown field"), "{told}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::limits::{self, LimitsConfig};
 use super::report::Findings;
 use super::section::Section;
 use super::value;
@@ -24,14 +25,36 @@ pub struct GitopsConfig {
     pub plaintext_credentials: bool,
     /// The namespace of an Argo CD that is made known when there is none.
     pub namespace: String,
-    /// Where `namespace` was said, for hints: the setting here, or a flag of a command line that stands for it.
-    pub namespace_setting: &'static str,
+    /// Where all of this was said, for hints.
+    pub said: Said,
     /// Whether each tenant has a project of its own.
     pub isolation: bool,
     /// Whether other backends keep their tenants in the same database.
     pub shared_database: bool,
     /// A file with the secret that events of git servers for all tenants are signed with; none are believed when absent.
     pub webhook_secret_file: Option<PathBuf>,
+    /// The limits of each of its operators.
+    pub limits: LimitsConfig,
+}
+
+/// Where somebody said something, so that a hint can tell how to say it otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Said {
+    /// In this file.
+    #[default]
+    File,
+    /// By flags of a command line that stand for it.
+    Flags,
+}
+
+impl Said {
+    /// What it is called there: a field of the section, or a flag.
+    pub fn name(self, field: &str, flag: &str) -> String {
+        match self {
+            Said::File => format!("`gitops.{field}`"),
+            Said::Flags => flag.to_string(),
+        }
+    }
 }
 
 impl Default for GitopsConfig {
@@ -43,10 +66,11 @@ impl Default for GitopsConfig {
             credentials_key_file: None,
             plaintext_credentials: false,
             namespace: GITOPS_NAMESPACE.to_string(),
-            namespace_setting: "`gitops.namespace`",
+            said: Said::File,
             isolation: true,
             shared_database: false,
             webhook_secret_file: None,
+            limits: LimitsConfig::default(),
         }
     }
 }
@@ -62,6 +86,7 @@ pub(super) fn gitops(mut section: Section<'_>, folder: Option<&Path>, findings: 
     section.set("isolation", &mut config.isolation, findings, value::truth);
     section.set("sharedDatabase", &mut config.shared_database, findings, value::truth);
     config.webhook_secret_file = section.take("webhookSecretFile", findings, |v| value::path(v, folder));
+    limits::nested(&mut section, &mut config.limits, findings);
     section.close(findings);
     config
 }
@@ -71,18 +96,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Known};
 
     #[test]
     fn a_section_is_read_and_an_empty_one_means_everything() {
         let text = "gitops:\n  agent: false\n  database: 'postgres://db/gitops'\n  credentialsKeyFile: keys\n";
-        let config = Config::parse("dir/switchboard.yaml", text, &[]).unwrap().gitops.unwrap();
+        let config = Config::parse("dir/switchboard.yaml", text, Known::default()).unwrap().gitops.unwrap();
         assert_eq!((config.backend, config.agent), (true, false));
         assert_eq!(config.credentials_key_file, Some("dir/keys".into()));
-        let empty = Config::parse("s", "gitops: {}\n", &[]).unwrap().gitops.unwrap();
+        let empty = Config::parse("s", "gitops: {}\n", Known::default()).unwrap().gitops.unwrap();
         assert_eq!(empty, GitopsConfig::default());
-        assert_eq!(Config::parse("s", "{}\n", &[]).unwrap().gitops, None);
-        let told = Config::parse("s", "gitops: {agnet: true}\n", &[]).unwrap_err().to_string();
+        assert_eq!(Config::parse("s", "{}\n", Known::default()).unwrap().gitops, None);
+        let told = Config::parse("s", "gitops: {agnet: true}\n", Known::default()).unwrap_err().to_string();
         assert!(told.contains("agnet"), "{told}");
     }
 }

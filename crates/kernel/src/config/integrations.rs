@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::limits::{self, LimitsConfig};
 use super::report::{Findings, Problem};
 use super::section::Section;
 use super::value;
@@ -57,6 +58,8 @@ pub struct IntegrationsConfig {
     pub tokens: Option<PathBuf>,
     /// In which namespace of the configuration cluster tokens lie as Secrets.
     pub token_namespace: Option<String>,
+    /// The limits of each of its operators, `integrations@CLUSTER`.
+    pub limits: LimitsConfig,
 }
 
 /// Where the data lies.
@@ -75,6 +78,8 @@ pub(super) fn integrations(
 ) -> Option<IntegrationsConfig> {
     let at = section.at;
     let path = |v: &Value| value::path(v, folder);
+    let mut said = LimitsConfig::default();
+    limits::nested(&mut section, &mut said, findings);
     let source = section.take("source", findings, |v| source(v, folder));
     let config = IntegrationsConfig {
         source: source.clone().unwrap_or(IntegrationsSource::Path(PathBuf::new())),
@@ -95,6 +100,7 @@ pub(super) fn integrations(
         shard_labels: section.take("shardLabels", findings, value::truth).unwrap_or_default(),
         tokens: section.take("tokens", findings, path),
         token_namespace: section.take("tokenNamespace", findings, value::text),
+        limits: said,
     };
     if source.is_none() && section.node("source").is_none() {
         let problem = Problem::new("has no `source`");
@@ -134,23 +140,23 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Known};
 
     #[test]
     fn a_section_is_read_with_paths_from_the_files_folder() {
         let text = "integrations:\n  source: data\n  interval: 5s\n  environment: stage\n  imageTagFromRef: {stage: main}\n  commits: {main: abc}\n  deleteFloor: 0\n  compat: true\n";
-        let config = Config::parse("dir/switchboard.yaml", text, &[]).unwrap().integrations.unwrap();
+        let config = Config::parse("dir/switchboard.yaml", text, Known::default()).unwrap().integrations.unwrap();
         assert_eq!(config.source, IntegrationsSource::Path("dir/data".into()));
         assert_eq!((config.interval, config.compat, config.take_over), (Duration::from_secs(5), true, false));
         assert_eq!((&*config.image_tag_from_ref["stage"], &*config.commits["main"]), ("main", "abc"));
         assert_eq!((config.delete_floor, config.delete_share, config.shard_labels), (Some(0), None, false));
-        let server = Config::parse("s", "integrations: {source: 'https://example/graphql'}", &[]).unwrap();
+        let server = Config::parse("s", "integrations: {source: 'https://example/graphql'}", Known::default()).unwrap();
         assert_eq!(server.integrations.unwrap().source, IntegrationsSource::Server("https://example/graphql".into()));
     }
 
     #[test]
     fn what_is_missing_or_unknown_is_told() {
-        let told = |text: &str| Config::parse("s.yaml", text, &[]).unwrap_err().to_string();
+        let told = |text: &str| Config::parse("s.yaml", text, Known::default()).unwrap_err().to_string();
         assert!(told("integrations: {interval: 5s}").contains("has no `source`"));
         assert!(told("integrations: {source: x, sauce: y}").contains("sauce"));
     }

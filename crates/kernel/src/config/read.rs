@@ -11,46 +11,32 @@ use switchboard_object::name;
 use super::console::console;
 use super::gitops::gitops;
 use super::integrations::integrations;
+use super::limits::{self, LimitsConfig, MAX_CONCURRENT};
 use super::process::process;
 use super::report::{ConfigErrors, Findings, Problem};
 use super::section::Section;
 use super::topology::topology;
 use super::tree::{self, Content, Node, Position};
-use super::{
-    ClusterConfig, Config, JournalConfig, OperatorConfig, PROCESS_MEMORY_BYTES, ProcessConfig, duration, value,
-};
-use crate::limits::{GlobalLimits, Limits};
+use super::{ClusterConfig, Config, JournalConfig, Known, OperatorConfig, ProcessConfig, Whole, value};
+use crate::limits::GlobalLimits;
 use crate::operator::OperatorName;
 use crate::place::ClusterName;
 
-const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(24 * 3600);
-
-const DEBOUNCE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
-const COOL_DOWN: RangeInclusive<Duration> = Duration::ZERO..=DAY;
-const RESYNC: RangeInclusive<Duration> = SECOND..=Duration::from_secs(30 * 24 * 3600);
-const BACKOFF: RangeInclusive<Duration> = Duration::from_millis(1)..=DAY;
-const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(1)..=HOUR;
 const MAX_AGE: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(10 * 365 * 24 * 3600);
-const WRITES_PER_SECOND: RangeInclusive<u32> = 1..=10_000;
-const WRITES_PER_MINUTE: RangeInclusive<u32> = 1..=600_000;
-const MAX_CONCURRENT: RangeInclusive<u32> = 1..=1024;
 const REQUESTS_PER_SECOND: RangeInclusive<u32> = 1..=100_000;
-const MEMORY: RangeInclusive<u64> = 0..=1 << 40;
 const PROCESS_MEMORY: RangeInclusive<u64> = 1 << 20..=16 << 40;
 const MAX_BYTES: RangeInclusive<u64> = 1 << 20..=1 << 40;
 
-pub(super) fn read(file: &str, text: &str, known_operators: &[&str]) -> Result<Config, ConfigErrors> {
+pub(super) fn read(file: &str, text: &str, known: Known<'_>) -> Result<Config, ConfigErrors> {
     let mut findings = Findings::default();
     let mut config = Config::default();
     if let Some(root) = tree::read(text, &mut findings) {
-        top(&root, Path::new(file).parent(), known_operators, &mut config, &mut findings);
+        top(&root, Path::new(file).parent(), known, &mut config, &mut findings);
     }
     findings.into_errors(file).map_or(Ok(config), Err)
 }
 
-fn top(root: &Node, folder: Option<&Path>, known_operators: &[&str], config: &mut Config, findings: &mut Findings) {
+fn top(root: &Node, folder: Option<&Path>, known: Known<'_>, config: &mut Config, findings: &mut Findings) {
     let mut file = Section::open(root, String::new(), findings);
     let named = file.section("clusters", findings).map(|section| clusters(&section, folder, findings));
     if let Some(named) = named.filter(|named| !named.is_empty()) {
@@ -72,8 +58,9 @@ fn top(root: &Node, folder: Option<&Path>, known_operators: &[&str], config: &mu
     if let Some((_, node)) = file.node("console") {
         config.console = console(node, file.path("console"), findings);
     }
+    let mut parts = Vec::new();
     if let Some((_, node)) = file.node("operators") {
-        config.operators = operators(node, folder, known_operators, findings);
+        (config.operators, parts) = operators(node, folder, known, findings);
     }
     if let Some(section) = file.section("integrations", findings) {
         config.integrations = integrations(section, folder, findings);
@@ -81,7 +68,46 @@ fn top(root: &Node, folder: Option<&Path>, known_operators: &[&str], config: &mu
     if let Some(section) = file.section("gitops", findings) {
         config.gitops = Some(gitops(section, folder, findings));
     }
+    parts.into_iter().for_each(|part| part.take(config, findings));
     file.close(findings);
+}
+
+/// An entry for something that is not hosted by itself.
+struct PartEntry {
+    name: OperatorName,
+    at: Position,
+    path: String,
+    of: Whole,
+    limits: LimitsConfig,
+}
+
+impl PartEntry {
+    fn read(name: &str, at: Position, mut fields: Section<'_>, of: Whole, findings: &mut Findings) -> Self {
+        let mut said = LimitsConfig::default();
+        limits::limits(&mut fields, &mut said, findings);
+        limits::nested(&mut fields, &mut said, findings);
+        let path = fields.own_path().to_string();
+        fields.close(findings);
+        Self { name: OperatorName::new(name), at, path, of, limits: said }
+    }
+
+    /// Nothing is hosted for such an entry, so that without the whole it would be a wish that nobody hears.
+    fn take(self, config: &mut Config, findings: &mut Findings) {
+        let (is_there, whole) = match self.of {
+            Whole::Integrations => (config.integrations.is_some(), "the section `integrations`".to_string()),
+            Whole::Gitops => (config.gitops.is_some(), "the section `gitops`".to_string()),
+            Whole::Operator(name) => {
+                (config.operators.contains_key(&OperatorName::new(name)), format!("the operator `{name}`"))
+            }
+        };
+        if !is_there {
+            let problem = Problem::new(format!("is a part of {whole}, which this file has not"));
+            findings.add(self.at, &self.path, problem);
+        }
+        if config.parts.insert(self.name, self.limits).is_some() {
+            findings.add(self.at, &self.path, Problem::new("stands here a second time"));
+        }
+    }
 }
 
 fn clusters(
@@ -127,15 +153,19 @@ fn journal(mut section: Section<'_>, findings: &mut Findings) -> JournalConfig {
 fn operators(
     node: &Node,
     folder: Option<&Path>,
-    known: &[&str],
+    known: Known<'_>,
     findings: &mut Findings,
-) -> BTreeMap<OperatorName, OperatorConfig> {
+) -> (BTreeMap<OperatorName, OperatorConfig>, Vec<PartEntry>) {
     let mut operators = BTreeMap::new();
+    let mut parts = Vec::new();
     let mut add = |name: &str, at: Position, mut fields: Section<'_>, findings: &mut Findings| {
+        if let Some(of) = known.whole(name) {
+            return parts.push(PartEntry::read(name, at, fields, of, findings));
+        }
         let process = process(&mut fields, folder, findings);
         let path = fields.own_path().to_string();
-        match (&process, known.contains(&name)) {
-            (None, false) => findings.add(at, &path, Problem::new("unknown operator").meant(name, known)),
+        match (&process, known.is_operator(name)) {
+            (None, false) => findings.add(at, &path, known.unknown(name)),
             (Some(_), true) => {
                 let problem = Problem::new("is an operator of this binary, and cannot have a `command`");
                 findings.add(at, &path, problem.hint("give the program another name"));
@@ -164,55 +194,16 @@ fn operators(
             add(&key.name, key.at, Section::open(node, section.path(&key.name), findings), findings);
         }
     }
-    operators
+    (operators, parts)
 }
 
 fn operator(mut section: Section<'_>, process: Option<ProcessConfig>, findings: &mut Findings) -> OperatorConfig {
     let mut config = OperatorConfig { process, ..OperatorConfig::default() };
-    if config.process.is_some() {
-        config.limits.memory_bytes = PROCESS_MEMORY_BYTES;
-    }
     section.set("enabled", &mut config.enabled, findings, value::truth);
-    limits(&mut section, &mut config.limits, findings);
-    if let Some(mut section) = section.section("limits", findings) {
-        limits(&mut section, &mut config.limits, findings);
-        section.close(findings);
-    }
+    limits::limits(&mut section, &mut config.limits, findings);
+    limits::nested(&mut section, &mut config.limits, findings);
     config.service_account = section.take("serviceAccount", findings, value::service_account);
     config.settings = section.node("settings").map_or(Value::Null, |(_, node)| node.value());
     section.close(findings);
     config
-}
-
-fn limits(section: &mut Section<'_>, limits: &mut Limits, findings: &mut Findings) {
-    section.set("debounce", &mut limits.debounce, findings, |v| value::span(v, DEBOUNCE));
-    section.set("coolDown", &mut limits.cool_down, findings, |v| value::span(v, COOL_DOWN));
-    section.set("writesPerSecond", &mut limits.writes_per_second, findings, |v| value::count(v, WRITES_PER_SECOND));
-    section.set("writesPerMinute", &mut limits.writes_per_minute, findings, |v| value::count(v, WRITES_PER_MINUTE));
-    section.set("resync", &mut limits.resync, findings, |v| match v.as_str() {
-        Some("never") => Ok(None),
-        Some(other) if other.eq_ignore_ascii_case("never") => Err(Problem::new("is written `never`")),
-        _ => value::span(v, RESYNC).map(Some),
-    });
-    if let Some(backoff) = section.section("backoff", findings) {
-        self::backoff(backoff, limits, findings);
-    }
-    section.set("timeout", &mut limits.timeout, findings, |v| value::span(v, TIMEOUT));
-    section.set("maxConcurrent", &mut limits.max_concurrent, findings, |v| value::count(v, MAX_CONCURRENT));
-    section.set("memory", &mut limits.memory_bytes, findings, |v| value::bytes(v, MEMORY));
-}
-
-fn backoff(mut section: Section<'_>, limits: &mut Limits, findings: &mut Findings) {
-    section.set("first", &mut limits.backoff_first, findings, |v| value::span(v, BACKOFF));
-    section.set("max", &mut limits.backoff_max, findings, |v| value::span(v, BACKOFF));
-    if limits.backoff_first > limits.backoff_max {
-        let (first, max) = (duration::shown(limits.backoff_first), duration::shown(limits.backoff_max));
-        let (first_at, max_at) = (section.node("first").map(|(_, n)| n.at), section.node("max").map(|(_, n)| n.at));
-        let other = if first_at.is_none() { "first" } else { "max" };
-        let problem = Problem::new(format!("the first wait, {first}, is longer than the longest, {max}"));
-        let problem =
-            if first_at.and(max_at).is_none() { problem.hint(format!("set `{other}` as well")) } else { problem };
-        findings.add(first_at.or(max_at).unwrap_or(section.at), section.own_path(), problem);
-    }
-    section.close(findings);
 }

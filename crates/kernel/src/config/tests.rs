@@ -8,13 +8,19 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::limits::Limits;
 use crate::place::Namespaces;
 
 const KNOWN: [&str; 3] = ["greeter", "flooder", "tenants"];
+const PARTS: [Part<'_>; 3] = [
+    Part { name: "tenants@", of: Whole::Operator("tenants") },
+    Part { name: "integrations@", of: Whole::Integrations },
+    Part { name: "gitops-tenants", of: Whole::Gitops },
+];
 const FILE: &str = "switchboard.yaml";
 
 fn parse(text: &str) -> Result<Config, ConfigErrors> {
-    Config::parse(FILE, text, &KNOWN)
+    Config::parse(FILE, text, Known { operators: &KNOWN, samples: &["rogue"], parts: &PARTS })
 }
 
 fn problems(text: &str) -> String {
@@ -82,7 +88,7 @@ fn the_example_of_the_reference_is_read() {
 }
 
 /// Every field there is.
-const FIELDS: [&str; 73] = [
+const FIELDS: [&str; 75] = [
     "gitops.backend",
     "gitops.agent",
     "gitops.database",
@@ -92,6 +98,7 @@ const FIELDS: [&str; 73] = [
     "gitops.isolation",
     "gitops.sharedDatabase",
     "gitops.webhookSecretFile",
+    "gitops.limits",
     "clusters",
     "clusters.*.kubeconfig",
     "clusters.*.context",
@@ -155,6 +162,7 @@ const FIELDS: [&str; 73] = [
     "integrations.shardLabels",
     "integrations.tokens",
     "integrations.tokenNamespace",
+    "integrations.limits",
     "topology",
 ];
 
@@ -169,6 +177,10 @@ fn the_reference_knows_every_field() {
         ("limits.", "limits: {zzzzzzzzz: 1}"),
         ("journal.", "journal: {zzzzzzzzz: 1}"),
         ("integrations.", "integrations: {source: x, zzzzzzzzz: 1}"),
+        ("operators.*.", "integrations: {source: x, limits: {zzzzzzzzz: 1}}"),
+        ("gitops.", "gitops: {zzzzzzzzz: 1}"),
+        ("operators.*.", "gitops: {limits: {zzzzzzzzz: 1}}"),
+        ("operators.*.", "gitops: {}\noperators: {gitops-tenants: {zzzzzzzzz: 1}}"),
         ("operators.*.", "operators: {greeter: {zzzzzzzzz: 1}}"),
         ("operators.*.", "operators: [{name: greeter, zzzzzzzzz: 1}]"),
         ("operators.*.", "operators: {greeter: {limits: {zzzzzzzzz: 1}}}"),
@@ -190,14 +202,14 @@ fn the_reference_knows_every_field() {
 fn hints_are_bounded_and_printable() {
     let clusters: String = (0..1000).map(|i| format!("  \"c{i}\\e\\n\": {{}}\n")).collect();
     let text = format!("clusters:\n{clusters}topology: {{configuration: quite-another}}");
-    let errors = Config::parse(FILE, &text, &[]).unwrap_err();
+    let errors = Config::parse(FILE, &text, Known::default()).unwrap_err();
     assert_eq!(errors.errors.len(), MAX_ERRORS);
     let text = "clusters: {a: , \"b\\e\": }\ntopology: {configuration: quite-another}";
     let shown = problems(text);
     assert!(shown.contains(r#"known here: a, "b\x1b""#), "{shown}");
     let many: Vec<String> = (0..30).map(|i| format!("operator-number-{i}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let shown = Config::parse(FILE, "operators: {x: }", &many).unwrap_err().to_string();
+    let shown = Config::parse(FILE, "operators: {x: }", Known::only(&many)).unwrap_err().to_string();
     assert!(shown.ends_with("operator-number-19, and 10 more"), "{shown}");
 }
 
@@ -219,17 +231,17 @@ fn every_field_arrives() {
     assert_eq!(config.listen, Some("127.0.0.1:9090".parse().unwrap()));
     let greeter = OperatorConfig {
         enabled: false,
-        limits: Limits {
-            debounce: Duration::from_millis(500),
-            cool_down: Duration::from_millis(1500),
-            writes_per_second: 5,
-            writes_per_minute: 60,
-            resync: None,
-            backoff_first: Duration::from_secs(2),
-            backoff_max: Duration::from_secs(60),
-            timeout: Duration::from_secs(90),
-            max_concurrent: 2,
-            memory_bytes: 256 << 20,
+        limits: LimitsConfig {
+            debounce: Some(Duration::from_millis(500)),
+            cool_down: Some(Duration::from_millis(1500)),
+            writes_per_second: Some(5),
+            writes_per_minute: Some(60),
+            resync: Some(None),
+            backoff_first: Some(Duration::from_secs(2)),
+            backoff_max: Some(Duration::from_secs(60)),
+            timeout: Some(Duration::from_secs(90)),
+            max_concurrent: Some(2),
+            memory_bytes: Some(256 << 20),
         },
         service_account: Some(ServiceAccount { namespace: "tools".into(), name: "greeter".into() }),
         settings: json!({"greeting": "hello", "names": ["a", 1, true, null], "deep": {"octal": 8}}),
@@ -249,9 +261,9 @@ fn a_program_is_an_operator_in_either_form() {
     assert_eq!(process.program, std::path::Path::new("bin/auth-operator"));
     assert_eq!(process.arguments, ["--v=2"]);
     assert!(process.live && process.sandbox);
-    assert_eq!(by_name.operators[&OperatorName::new("auth")].limits.memory_bytes, 256 << 20);
+    assert_eq!(by_name.operators[&OperatorName::new("auth")].limits().memory_bytes, 256 << 20);
     let dns = &by_name.operators[&OperatorName::new("dns")];
-    assert_eq!((dns.limits.memory_bytes, dns.process.as_ref().unwrap().disk_bytes), (PROCESS_MEMORY_BYTES, 1 << 30));
+    assert_eq!((dns.limits().memory_bytes, dns.process.as_ref().unwrap().disk_bytes), (PROCESS_MEMORY_BYTES, 1 << 30));
 }
 
 #[test]
@@ -270,7 +282,8 @@ fn scalars_mean_what_they_mean_elsewhere() {
 #[test]
 fn relative_paths_count_from_the_file() {
     let text = "clusters: {a: {kubeconfig: k/config}}";
-    let at = |file| Config::parse(file, text, &[]).unwrap().clusters[&ClusterName::new("a")].kubeconfig.clone();
+    let at =
+        |file| Config::parse(file, text, Known::default()).unwrap().clusters[&ClusterName::new("a")].kubeconfig.clone();
     assert_eq!(at("switchboard.yaml"), Some("k/config".into()));
     assert_eq!(at("/etc/sb/switchboard.yaml"), Some("/etc/sb/k/config".into()));
 }
@@ -358,10 +371,52 @@ fn what_can_change_while_it_runs() {
     assert!(old.changes(&old).is_empty());
     let new = parse("limits: {maxConcurrent: 2}\noperators: {greeter: {debounce: 1s}, flooder: }").unwrap();
     let changes = old.changes(&new);
-    let limits = Limits { debounce: Duration::from_secs(1), ..Limits::default() };
-    assert_eq!(changes.limits, [(OperatorName::new("greeter"), limits)]);
     assert_eq!(changes.global, Some(new.limits.clone()));
     assert!(changes.needs_restart.is_empty());
+}
+
+#[test]
+fn limits_of_parts_are_said_of_the_whole_or_of_one() {
+    let text = "operators:\n  tenants: {coolDown: 3s}\n  tenants@east: {coolDown: 4s, limits: {resync: never}}
+integrations: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\ngitops: {limits: {timeout: 7s}}\n";
+    let config = parse(text).unwrap();
+    assert_eq!(config.operators.len(), 1, "a part is hosted with the whole, and not by its entry");
+    let own = Limits { backoff_max: Duration::from_secs(1), max_concurrent: 9, ..Limits::default() };
+    let of = |name: &str, of| config.limits_of_part(&OperatorName::new(name), of, &own);
+    let whole = Whole::Operator("tenants");
+    let (east, west) = (of("tenants@east", whole), of("tenants@west", whole));
+    assert_eq!((east.cool_down.as_secs(), west.cool_down.as_secs()), (4, 3));
+    assert_eq!((east.resync, west.resync, east.max_concurrent), (None, own.resync, 9));
+    let integrations = of("integrations@east", Whole::Integrations);
+    assert_eq!((integrations.debounce.as_secs(), integrations.backoff_max.as_secs()), (5, 2), "what is said counts");
+    assert_eq!(of("gitops-tenants", Whole::Gitops).timeout.as_secs(), 7);
+    let changed = parse(&text.replace("5s", "6s").replace("7s", "8s")).unwrap();
+    assert!(config.changes(&changed).needs_restart.is_empty(), "{:?}", config.changes(&changed));
+}
+
+#[test]
+fn a_part_without_its_whole_is_refused_where_it_stands() {
+    for (text, words) in [
+        (
+            "operators: {integrations@east: {}}",
+            ":1:13: operators.\"integrations@east\": is a part of the section `integrations`",
+        ),
+        ("operators: {gitops-tenants: {}}", "is a part of the section `gitops`, which this file has not"),
+        ("operators: {tenants@east: {}}", "is a part of the operator `tenants`"),
+        ("operators: {tenants: , tenants@east: {enabled: off}}", "\"tenants@east\".enabled: unknown field"),
+        ("operators: {tenants: , tenants@: {}}", "unknown operator"),
+        ("operators: {gitops: {}}", "hint: it is hosted by the section `gitops`, beside `operators`"),
+    ] {
+        let told = problems(text);
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
+fn samples_are_known_and_not_recommended() {
+    assert!(parse("operators: {rogue: {}}").is_ok());
+    assert!(problems("operators: {roguee: {}}").ends_with("did you mean `rogue`?"));
+    assert!(problems("operators: {zzzzzzzzz: {}}").ends_with("known here: greeter, flooder, tenants"));
 }
 
 #[test]
@@ -382,7 +437,6 @@ operators: {greeter: {enabled: no, serviceAccount: a/b, settings: {password: hus
         "operator `flooder` is gone",
     ];
     assert_eq!(changes.needs_restart, sentences);
-    assert_eq!(changes.limits.len(), 1);
     assert!(!changes.is_empty());
 }
 
@@ -510,7 +564,7 @@ fn within_bounds(config: &Config) -> bool {
         && (1 << 20..=16 << 40).contains(&global.process_memory_bytes)
         && (1 << 20..=1 << 40).contains(&config.journal.max_bytes)
         && (60 * second..=87_600 * hour).contains(&config.journal.max_age)
-        && config.operators.values().all(|o| fits(&o.limits))
+        && config.operators.values().all(|o| fits(&o.limits()))
 }
 
 proptest! {

@@ -257,9 +257,9 @@ impl Core {
         let held = pending.held.len();
         writes.extend(pending.held);
         writes.extend(pending.refused);
-        let told = self.count_stale(now, unit, &pending.reads, &mut writes);
+        self.count_stale(now, unit, &pending.reads, &mut writes);
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
-        self.remember_refused(unit, if told { &writes } else { &[] });
+        self.remember_refused(now, unit, &writes);
         let gone = ended_gone(&ended, &writes) && self.is_gone(unit);
         let ended = if gone { Ended::Gone } else { ended };
         let outcome = Outcome::Decided { writes, standing: pending.standing };
@@ -336,6 +336,7 @@ impl Core {
             lists: reads.lists.iter().map(|(query, listed)| (query.clone(), listed.clone())).collect(),
             asked: reads.asked.clone(),
             refused: running.refused,
+            settings: self.operators.get(&unit.operator).map(|hosted| hosted.settings.clone()).unwrap_or_default(),
             outcome,
         };
         Closed { decision, picture: running.picture, findings, carried: Vec::new() }

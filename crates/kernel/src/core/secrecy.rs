@@ -34,7 +34,8 @@ pub(super) fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: 
 
 /// An API server that refuses a write repeats the value it does not like, wherever the operator had it from.
 pub(super) fn without_echoes(carried: &mut [Carried], reads: &Reads, picture: &dyn Picture) {
-    if !carried.iter().any(|one| matches!(one.write.result, WriteResult::Failed { .. })) {
+    let repeats = |one: &Carried| matches!(one.write.result, WriteResult::Failed { .. } | WriteResult::Unheard { .. });
+    if !carried.iter().any(repeats) {
         return;
     }
     let mut secrets = secrets_read(reads, picture);
@@ -46,7 +47,7 @@ pub(super) fn without_echoes(carried: &mut [Carried], reads: &Reads, picture: &d
         }
     }
     for one in carried {
-        if let WriteResult::Failed { message } = &mut one.write.result {
+        if let WriteResult::Failed { message } | WriteResult::Unheard { message } = &mut one.write.result {
             *message = secrets.scrub(message);
         }
     }

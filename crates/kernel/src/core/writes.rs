@@ -31,8 +31,10 @@ pub(super) struct Lateness {
 }
 
 impl Core {
-    /// For the unit's next run, and for that one alone.
-    pub(super) fn remember_refused(&mut self, unit: &UnitId, writes: &[Write]) {
+    /// For the unit's next run, and for that one alone. One that comes too late is not told before the watches had their time.
+    pub(super) fn remember_refused(&mut self, now: Moment, unit: &UnitId, writes: &[Write]) {
+        let early = self.stale.get(unit).is_some_and(|late| now.0 < late.since.0 + STALE_PATIENCE_MS);
+        let writes = if early { &[] } else { writes };
         let refusal = |write: &Write| {
             let (WriteResult::Failed { message } | WriteResult::Refused { reason: message }) = &write.result else {
                 return None;
@@ -48,12 +50,12 @@ impl Core {
     }
 
     /// A write that came too late is tried again at once, for what made it so is about to come in. When nothing comes in, it
-    /// is a failure like any other: with the server's words, and ever longer waits. Says whether the unit is to be told of it.
-    pub(super) fn count_stale(&mut self, now: Moment, unit: &UnitId, reads: &Reads, writes: &mut [Write]) -> bool {
+    /// is a failure like any other: with the server's words, and ever longer waits.
+    pub(super) fn count_stale(&mut self, now: Moment, unit: &UnitId, reads: &Reads, writes: &mut [Write]) {
         let is_stale = |write: &Write| matches!(write.result, WriteResult::Stale { .. });
         if !writes.iter().any(is_stale) {
             self.stale.remove(unit);
-            return true;
+            return;
         }
         let reads = contents_read(reads);
         let late = self.stale.entry(unit.clone()).or_insert(Lateness { reads, runs: 0, since: now });
@@ -68,7 +70,6 @@ impl Core {
                 }
             }
         }
-        now.0 >= late.since.0 + STALE_PATIENCE_MS
     }
 
     /// Only what changed something is paid for.

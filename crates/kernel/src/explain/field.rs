@@ -53,9 +53,21 @@ impl fmt::Display for FieldPath {
     }
 }
 
+/// The part of an object that is written through `status`.
+const STATUS: &str = "status";
+/// The field that is written through `scale`.
+const REPLICAS: [&str; 2] = ["spec", "replicas"];
+
 impl FieldPath {
     /// What a write sets the field to: `None` when it leaves it alone, null when it takes it away.
     pub fn set_by(&self, mutation: &Mutation) -> Option<Value> {
+        // A write through a part of an object leaves the rest alone, whatever stands in it.
+        match mutation.subresource.as_deref() {
+            None => {}
+            Some("status") if self.0.first().is_some_and(|step| step == STATUS) => {}
+            Some("scale") if self.0 == REPLICAS => {}
+            Some(_) => return None,
+        }
         match &mutation.act {
             Act::Patch { form: PatchForm::Json, body } => self.set_by_operations(body),
             Act::Patch { body, .. } | Act::Apply { body, .. } => self.of(body).cloned(),

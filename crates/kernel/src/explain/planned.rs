@@ -16,6 +16,18 @@ pub struct PlanReport {
     /// Units that could not decide, and why.
     #[serde(default)]
     pub undecided: Vec<(UnitId, String)>,
+    /// What is hosted and was not planned: of that it is not known whether it would write something.
+    #[serde(default, rename = "leftOut", skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Something that was not planned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// What.
+    pub what: String,
+    /// Why not.
+    pub why: String,
 }
 
 /// One write.
@@ -38,6 +50,11 @@ impl PlanReport {
     pub fn changes(&self) -> bool {
         self.writes.iter().any(|write| !write.diff.is_empty())
     }
+
+    /// Whether everything could be planned: only then that nothing is planned means that nothing would be written.
+    pub fn is_whole(&self) -> bool {
+        self.undecided.is_empty() && self.left_out.is_empty()
+    }
 }
 
 impl fmt::Display for PlanReport {
@@ -57,8 +74,12 @@ impl fmt::Display for PlanReport {
         for (unit, why) in &self.undecided {
             writeln!(f, "{unit} could not decide: {why}")?;
         }
+        for LeftOut { what, why } in &self.left_out {
+            writeln!(f, "{what} was left out: {why}")?;
+        }
         match changes.len() {
-            0 => writeln!(f, "nothing would be written"),
+            0 if self.is_whole() => writeln!(f, "nothing would be written"),
+            0 => writeln!(f, "nothing else would be written"),
             some => writeln!(f, "{} would be made", words::count(some, "write")),
         }
     }

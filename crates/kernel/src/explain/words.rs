@@ -69,6 +69,7 @@ pub fn result(result: &WriteResult) -> String {
         }
         WriteResult::Stale { message } => format!("the object had changed: {message}"),
         WriteResult::Failed { message } => format!("failed: {message}"),
+        WriteResult::Unheard { message } => format!("refused by the server, and nothing waits for it: {message}"),
         WriteResult::Pretended => "not written: a dry run".to_string(),
         WriteResult::Skipped => "not tried: a write before it failed".to_string(),
     }

@@ -242,6 +242,7 @@ mod tests {
             lists: vec![],
             asked: vec![],
             refused: vec![],
+            settings: serde_json::Value::Null,
             outcome: Outcome::Decided { writes: vec![], standing: Standing::Ready },
         };
         Closed { decision, picture: cache.snapshot(), findings: vec![], carried: vec![] }

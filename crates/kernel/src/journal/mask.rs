@@ -92,6 +92,7 @@ fn mask_decision(decision: &Decision, secrets: &Secrets) -> Decision {
             Err(message) => Err(words(message, secrets)),
         };
     }
+    masked.settings = shown(redact(&masked.settings), secrets);
     masked.refused.iter_mut().for_each(|refusal| refusal.message = words(&refusal.message, secrets));
     match &mut masked.outcome {
         Outcome::Decided { writes, standing } => {
@@ -114,6 +115,7 @@ fn mask_write(write: &mut Write, secrets: &Secrets) {
     match &mut write.result {
         WriteResult::Refused { reason: text }
         | WriteResult::Stale { message: text }
+        | WriteResult::Unheard { message: text }
         | WriteResult::Failed { message: text } => *text = words(text, secrets),
         WriteResult::Written { .. }
         | WriteResult::Unchanged

@@ -50,6 +50,7 @@ fn decision(id: u64, read: &[Object], mutations: Vec<Mutation>) -> Decision {
         lists: vec![],
         asked: vec![],
         refused: vec![],
+        settings: serde_json::Value::Null,
         outcome: Outcome::Decided { writes: writes.collect(), standing: Standing::Ready },
     }
 }

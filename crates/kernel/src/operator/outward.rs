@@ -51,6 +51,11 @@ pub trait Outward: Send + Sync + 'static {
         false
     }
 
+    /// As [`Operator::settings`].
+    fn settings(&self) -> Value {
+        Value::Null
+    }
+
     /// As [`Operator::decide`], with a door to the outside.
     ///
     /// # Errors
@@ -92,6 +97,10 @@ impl<T: Outward> Outward for Arc<T> {
         (**self).reads_managers()
     }
 
+    fn settings(&self) -> Value {
+        (**self).settings()
+    }
+
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         (**self).decide(unit, view, outside)
     }
@@ -123,6 +132,10 @@ impl<T: Outward> Operator for Reaching<T> {
 
     fn reads_managers(&self) -> bool {
         self.0.reads_managers()
+    }
+
+    fn settings(&self) -> Value {
+        self.0.settings()
     }
 
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {

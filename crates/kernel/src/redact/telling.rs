@@ -152,7 +152,7 @@ fn conceal_document(text: &mut String) {
 }
 
 /// Keys stay, values go.
-fn hide(value: &mut Value) {
+pub fn hide(value: &mut Value) {
     match value {
         Value::Object(fields) => fields.values_mut().for_each(hide),
         Value::Null => {}

@@ -122,6 +122,7 @@ fn record_over(operator: &dyn Operator, world: &[Object], topology: &Arc<Topolog
         lists: reads.lists.into_iter().collect(),
         asked: reads.asked,
         refused: vec![],
+        settings: serde_json::Value::Null,
         outcome,
     };
     let mut journal = Journal::in_memory(Bounds::default());

@@ -154,7 +154,20 @@ fn ended(pod: &Value) -> Option<String> {
     }
     let word = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str);
     let reason = word("/status/reason").or_else(|| terminated(pod)).unwrap_or("it ended");
-    Some(format!("the pod is {phase}: {}", word("/status/message").unwrap_or(reason)))
+    Some(format!("{ENDED}{phase}: {}", word("/status/message").unwrap_or(reason)))
+}
+
+/// How a pod that ended is told of.
+const ENDED: &str = "the pod is ";
+
+/// What is waited for, with the end of the program before it for as long as no other has answered: one that ends as soon as it is
+/// started would else be seen to start, again and again. `said` is what was told in the run before.
+pub fn after_an_end(why: String, said: &str) -> String {
+    let ended = ["Failed: ", "Succeeded: "].map(|phase| format!("{ENDED}{phase}"));
+    match ended.iter().find_map(|ended| said.find(ended.as_str())).map(|at| &said[at..]) {
+        Some(end) if !ended.iter().any(|ended| why.contains(ended)) => format!("{why}; of the one before it, {end}"),
+        _ => why,
+    }
 }
 
 fn terminated(pod: &Value) -> Option<&str> {

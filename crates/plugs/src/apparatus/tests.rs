@@ -276,6 +276,16 @@ fn a_pod_that_failed_is_replaced_and_says_why() {
 }
 
 #[test]
+fn the_end_of_a_program_is_told_until_another_answers() {
+    let ended = "the apparatus to be replaced: the pod is Failed: exit status: 3";
+    let starts = after_an_end("the apparatus to start: the pod is Pending".to_string(), ended);
+    assert!(starts.ends_with("; of the one before it, the pod is Failed: exit status: 3"), "{starts}");
+    assert_eq!(after_an_end("the apparatus to start".to_string(), &starts).matches("exit status").count(), 1);
+    assert_eq!(after_an_end(ended.to_string(), &starts), ended);
+    assert_eq!(after_an_end("the apparatus to start".to_string(), ""), "the apparatus to start");
+}
+
+#[test]
 fn a_pod_that_does_not_come_up_is_replaced_after_its_time() {
     let owner = with_pod();
     let status =

@@ -9,7 +9,7 @@ use switchboard_kernel::operator::Stop;
 use switchboard_kernel::plan::Plan;
 
 use super::Ground;
-use crate::apparatus::{Apparatus, Outcome, event_body, event_mark};
+use crate::apparatus::{Apparatus, Outcome, after_an_end, event_body, event_mark};
 use crate::coupling::{Identity, Notice, conditions, notice};
 use crate::model::{Event, Socket};
 use crate::plug::{PARTING_TRIES, Patience};
@@ -42,6 +42,8 @@ impl Ground<'_> {
                 plan
             }
             Outcome::Waits(why) => {
+                let said = self.condition("ApparatusReady").and_then(|one| one["message"].as_str());
+                let why = after_an_end(why, said.unwrap_or_default());
                 self.say(&mut plan, "ApparatusReady", false, "NotReady", &why);
                 plan.waiting(why)
             }

@@ -1,10 +1,13 @@
 #![allow(clippy::unwrap_used)]
 
+use switchboard_kernel::config::Known;
+
 use super::*;
 
 fn commands() -> Commands {
     let text = "operators:\n  plugs:\n    settings:\n      commands:\n        apparatus:1: [serve, --quiet]\n        short: serve\n";
-    Commands::of(&Config::parse("switchboard.yaml", text, &["plugs"]).unwrap()).unwrap()
+    Commands::of(&Config::parse("switchboard.yaml", text, Known::only(&["plugs"])).unwrap(), Path::new("/etc/board"))
+        .unwrap()
 }
 
 fn pod(uid: &str, image: &str, fields: Value) -> Value {
@@ -50,7 +53,7 @@ fn a_pod_that_ended_is_left_to_its_owner() {
 fn a_mapping_that_is_none_is_named() {
     let parse = |commands: &str| {
         let text = format!("operators:\n  plugs:\n    settings:\n      commands: {commands}\n");
-        Commands::of(&Config::parse("switchboard.yaml", &text, &["plugs"]).unwrap())
+        Commands::of(&Config::parse("switchboard.yaml", &text, Known::only(&["plugs"])).unwrap(), Path::new("/"))
     };
     assert!(parse("{a: []}").unwrap_err().to_string().starts_with("operators.plugs.settings.commands.a must be"));
     assert!(parse("[a]").unwrap_err().to_string().starts_with("operators.plugs.settings.commands must be a map"));

@@ -23,8 +23,7 @@ pub(super) fn awaited(
     for (operator, unit) in unwell(state) {
         let by = UnitId { operator: OperatorName::new(&operator.name), unit: unit.unit.clone() };
         let reads = |decision: &&Decision| decision.unit == by && decision.gets.iter().any(|(k, _)| target.is(k));
-        let own =
-            unit.unit.name() == target.name && target.namespace.as_deref().is_none_or(|n| n == unit.unit.namespace());
+        let own = is_its_unit(target, &by, decisions);
         let concerned = own || is_named(target, unit) || wrote.is_some_and(|w| w.unit == by);
         if concerned || decisions.iter().any(reads) {
             let reason = match unit.wait {
@@ -41,7 +40,7 @@ pub(super) fn awaited(
             Some(decision) => {
                 out.extend(stood(decisions.iter().find(|d| d.unit == decision.unit).copied().unwrap_or(decision)));
             }
-            None => out.extend(suspects(target, state)),
+            None => out.extend(suspects(target, decisions, state)),
         }
     }
     out
@@ -79,7 +78,11 @@ fn roots(waiting: &[Awaited], decisions: &[&Decision], state: &State) -> Vec<Awa
     for one in waiting.iter().filter(|one| one.word == Word::Waiting) {
         let Some(last) = decisions.iter().find(|decision| decision.unit == one.by) else { continue };
         let read = |unit: &Unit| last.gets.iter().any(|(key, _)| is_of(unit, key));
-        for (operator, unit) in unwell(state).filter(|(_, unit)| unit.word >= Word::Blocked && read(&unit.unit)) {
+        // One that waits itself stands in the way only of who says that it waits for its object.
+        let in_the_way = |unit: &UnitState| {
+            unit.word >= Word::Blocked || unit.word == Word::Waiting && names(&one.reason, unit.unit.name())
+        };
+        for (operator, unit) in unwell(state).filter(|(_, unit)| in_the_way(unit) && read(&unit.unit)) {
             let by = UnitId { operator: OperatorName::new(&operator.name), unit: unit.unit.clone() };
             if waiting.iter().chain(&roots).all(|known| known.by != by) {
                 roots.push(Awaited { by, word: unit.word, reason: unit.reason.clone(), since: unit.since });
@@ -93,8 +96,18 @@ fn is_of(unit: &Unit, key: &ObjectKey) -> bool {
     *unit != Unit::Whole && unit.name() == &*key.name && unit.namespace() == &*key.namespace
 }
 
+/// Whether the object is what the unit is for. A unit is told by a name alone; what it read says of which kind its object is.
+fn is_its_unit(target: &Target, by: &UnitId, decisions: &[&Decision]) -> bool {
+    let named =
+        by.unit.name() == target.name && target.namespace.as_deref().is_none_or(|named| named == by.unit.namespace());
+    let last = decisions.iter().find(|decision| decision.unit == *by);
+    let known = last.into_iter().flat_map(|last| &last.gets).map(|(key, _)| key).filter(|key| is_of(&by.unit, key));
+    let mut known = known.peekable();
+    named && (known.peek().is_none() || known.any(|key| target.is(key)))
+}
+
 /// Nobody wrote it and nobody says a word of it: operators that look at its kind and do not get on may be those who should.
-fn suspects(target: &Target, state: &State) -> Vec<Awaited> {
+fn suspects(target: &Target, decisions: &[&Decision], state: &State) -> Vec<Awaited> {
     let kind = |table: &&crate::state::TableState| {
         let namespace = target.namespace.as_deref().unwrap_or(NAMESPACE);
         let namespace = if table.table.resource.namespaced { namespace } else { "" };
@@ -107,15 +120,31 @@ fn suspects(target: &Target, state: &State) -> Vec<Awaited> {
     let readers: Vec<&OperatorName> = state.tables.iter().filter(kind).flat_map(|table| &table.readers).collect();
     let stuck = state.operators.iter().filter(|one| one.word >= Word::Waiting && !one.reason.is_empty());
     let stuck = stuck.filter(|one| readers.iter().any(|reader| *reader.0 == *one.name));
-    stuck
-        .map(|operator| {
-            let worst = operator.units.first();
-            let unit = worst.map_or(Unit::Whole, |unit| unit.unit.clone());
-            let by = UnitId { operator: OperatorName::new(&operator.name), unit };
-            let since = worst.map_or(state.now, |unit| unit.since);
-            Awaited { by, word: operator.word, reason: operator.reason.clone(), since }
-        })
-        .collect()
+    stuck.filter_map(|operator| suspect(target, operator, decisions, state)).collect()
+}
+
+/// The worst unit of an operator that may be meant to write the object.
+fn suspect(target: &Target, operator: &OperatorState, decisions: &[&Decision], state: &State) -> Option<Awaited> {
+    let name = OperatorName::new(&operator.name);
+    if operator.units.is_empty() {
+        let by = UnitId { operator: name, unit: Unit::Whole };
+        return Some(Awaited { by, word: operator.word, reason: operator.reason.clone(), since: state.now });
+    }
+    let mut units = operator.units.iter().filter(|unit| unit.word >= Word::Waiting && !unit.reason.is_empty());
+    units.find_map(|unit| {
+        let by = UnitId { operator: name.clone(), unit: unit.unit.clone() };
+        let one = || Awaited { by: by.clone(), word: unit.word, reason: unit.reason.clone(), since: unit.since };
+        may_write(target, &by, decisions).then(one)
+    })
+}
+
+/// Whether a unit that does not get on may be meant to write the object: the one of a whole operator may; the one of a single
+/// object as long as nothing is known of what it does, or when the object is named after its own.
+fn may_write(target: &Target, by: &UnitId, decisions: &[&Decision]) -> bool {
+    let beside = target.namespace.as_deref().unwrap_or(NAMESPACE) == by.unit.namespace();
+    let named_after = || target.name.strip_prefix(by.unit.name()).is_some_and(|rest| rest.starts_with(['-', '.']));
+    let unknown = || decisions.iter().all(|decision| decision.unit != *by);
+    by.unit == Unit::Whole || beside && (named_after() || unknown())
 }
 
 /// What a unit's last decision says it waits for; for when no process runs that could be asked.
