@@ -138,13 +138,19 @@ fn suspect(target: &Target, operator: &OperatorState, decisions: &[&Decision], s
     })
 }
 
-/// Whether a unit that does not get on may be meant to write the object: the one of a whole operator may; the one of a single
-/// object as long as nothing is known of what it does, or when the object is named after its own.
+/// Whether a unit that does not get on may be meant to write the object: the one of a whole operator may, unless it decided and
+/// is content, so that its trouble is with other objects; the one of a single object as long as nothing is known of what it
+/// does, or when the object is named after its own.
 fn may_write(target: &Target, by: &UnitId, decisions: &[&Decision]) -> bool {
     let beside = target.namespace.as_deref().unwrap_or(NAMESPACE) == by.unit.namespace();
     let named_after = || target.name.strip_prefix(by.unit.name()).is_some_and(|rest| rest.starts_with(['-', '.']));
-    let unknown = || decisions.iter().all(|decision| decision.unit != *by);
-    by.unit == Unit::Whole || beside && (named_after() || unknown())
+    let last = decisions.iter().find(|decision| decision.unit == *by);
+    let content =
+        || last.is_some_and(|last| matches!(last.outcome, Outcome::Decided { standing: Standing::Ready, .. }));
+    match by.unit {
+        Unit::Whole => !content(),
+        _ => beside && (named_after() || last.is_none()),
+    }
 }
 
 /// What a unit's last decision says it waits for; for when no process runs that could be asked.
