@@ -138,10 +138,6 @@ impl Operator for WritingAs {
         self.operator.topology()
     }
 
-    fn hears(&self, request: &serde_json::Value) -> bool {
-        self.operator.hears(request)
-    }
-
     fn reads_managers(&self) -> bool {
         self.operator.reads_managers()
     }

@@ -316,11 +316,6 @@ impl Outward for Guest {
         request["command"] != "apply-configuration"
     }
 
-    /// What the offline command says follows from its input; only the live one can have looked elsewhere.
-    fn hears(&self, request: &Value) -> bool {
-        request["command"] != "apply-configuration"
-    }
-
     fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         // Made meanwhile; it goes again when there is nothing to run it for.

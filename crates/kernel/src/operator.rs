@@ -276,12 +276,6 @@ pub trait Operator: Send + Sync + 'static {
         self.home().map(|home| Topology::standalone(&home))
     }
 
-    /// Whether the answer to a question it asked may tell of the outside. An answer that follows from what was read, as that of
-    /// a program that sees nothing else, is no new reason to write.
-    fn hears(&self, _request: &Value) -> bool {
-        true
-    }
-
     /// Whether it is to see which fields its own earlier applies left behind: then `managedFields` are kept of the kinds it
     /// reads, which takes memory. Operators that ask the same of the arbiter each time need not know.
     fn reads_managers(&self) -> bool {

@@ -61,7 +61,7 @@ fn what_is_missing_is_asked_for() {
         "error: could not tell which database is meant\nhint: give --database postgres://… or --database sqlite:FILE\n"
     );
     let unsealed = migrate(folder.path(), &["--database", "sqlite:g.db"]);
-    assert!(said(&unsealed).contains("hint: give --credentials-key-file FILE"), "{}", said(&unsealed));
+    assert!(said(&unsealed).contains("hint: give --credentials-key-file a file"), "{}", said(&unsealed));
     let odd = migrate(folder.path(), &["--database", "mysql://x", "--plaintext-credentials"]);
     assert!(said(&odd).contains("neither with `postgres://` nor with `sqlite:`"), "{}", said(&odd));
     std::fs::write(folder.path().join("keys"), "topsecret\n").unwrap();

@@ -1,6 +1,5 @@
 //! What becomes of the writes of a run: held back, paid for, remembered.
 
-use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
@@ -15,7 +14,7 @@ use crate::operator::UnitId;
 use crate::plan::Act;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
-use crate::view::{Asked, Picture, Reads, Refusal};
+use crate::view::{Picture, Reads, Refusal};
 
 /// After how many runs in a row that came too late, on the same reads, a unit fails.
 pub(super) const STALE_RUNS: u32 = 8;
@@ -88,8 +87,7 @@ impl Core {
     ) -> Vec<Finding> {
         let is_written = |one: &Carried| matches!(one.write.result, WriteResult::Written { .. });
         // Only writes are judged by it, and most runs write nothing.
-        let heard = carried.iter().any(is_written).then(|| self.heard(unit, reads));
-        let inputs = heard.as_deref().map(|heard| self.arbiter.inputs(unit, heard));
+        let inputs = carried.iter().any(is_written).then(|| self.arbiter.inputs(unit, reads));
         let mut findings = Vec::new();
         let mut echoes = Vec::new();
         for Carried { write, before, after, .. } in carried {
@@ -116,17 +114,6 @@ impl Core {
             self.scheduler.hold(unit, object, until);
         }
         self.worth_telling(now, findings)
-    }
-
-    /// What a unit has read, without answers that tell of nothing else.
-    fn heard<'a>(&self, unit: &UnitId, reads: &'a Reads) -> Cow<'a, Reads> {
-        let operator = self.operators.get(&unit.operator).map(|hosted| &hosted.operator);
-        let tells = |asked: &Asked| operator.is_none_or(|operator| operator.hears(&asked.request));
-        if reads.asked.iter().all(tells) {
-            return Cow::Borrowed(reads);
-        }
-        let asked = reads.asked.iter().filter(|asked| tells(asked)).cloned().collect();
-        Cow::Owned(Reads { asked, ..reads.clone() })
     }
 
     /// What to wait for before the unit runs again; nothing when it was seen already, or is not watched.

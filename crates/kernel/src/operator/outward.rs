@@ -41,11 +41,6 @@ pub trait Outward: Send + Sync + 'static {
         true
     }
 
-    /// As [`Operator::hears`].
-    fn hears(&self, _request: &Value) -> bool {
-        true
-    }
-
     /// As [`Operator::reads_managers`].
     fn reads_managers(&self) -> bool {
         false
@@ -79,10 +74,6 @@ impl<T: Outward> Outward for Arc<T> {
 
     fn acts(&self, request: &Value) -> bool {
         (**self).acts(request)
-    }
-
-    fn hears(&self, request: &Value) -> bool {
-        (**self).hears(request)
     }
 
     fn home(&self) -> Option<ClusterName> {
@@ -124,10 +115,6 @@ impl<T: Outward> Operator for Reaching<T> {
 
     fn topology(&self) -> Option<Topology> {
         self.0.topology()
-    }
-
-    fn hears(&self, request: &Value) -> bool {
-        self.0.hears(request)
     }
 
     fn reads_managers(&self) -> bool {

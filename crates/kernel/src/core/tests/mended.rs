@@ -299,15 +299,11 @@ impl Outward for Program {
         Ok(json!(format!("{}-{}", self.0, self.1.fetch_add(1, Ordering::Relaxed))))
     }
 
-    fn hears(&self, _: &Value) -> bool {
-        false
-    }
-
     fn decide(&self, _: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let there = view.get(&CONFIG_MAPS, "shop", "child")?;
         let mut plan = Plan::nothing();
         if there.is_none_or(|there| !there.value()["data"]["v"].as_str().unwrap_or_default().starts_with(self.0)) {
-            let value = outside.ask(json!({})).map_err(Stop::Failed)?;
+            let value = outside.ask_what_follows(json!({})).map_err(Stop::Failed)?;
             let body = json!({"metadata": {"name": "child", "namespace": "shop"}, "data": {"v": value}});
             plan.push(Mutation::apply(&CONFIG_MAPS, body).forced());
         }
