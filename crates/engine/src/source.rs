@@ -40,6 +40,8 @@ pub struct Sources {
 #[derive(Clone)]
 struct Look {
     began: Timestamp,
+    /// The Application that it was made for, and since when that is there.
+    asked: (String, String),
     at: Instant,
     time: String,
     refs: Result<Refs, String>,
@@ -123,7 +125,10 @@ impl Sources {
         let known = lock(&self.looked).get(&key).cloned();
         let lasts = |look: &Look| look.at.elapsed() < if look.refs.is_ok() { self.poll } else { PAUSE };
         let (fresh, since) = (request["fresh"] == true, time(text(request, "/since")));
-        let is_new = |look: &Look| since.is_none_or(|since| look.began.duration_since(since) >= ROUNDING);
+        let asked = (text(request, "/application").to_string(), text(request, "/since").to_string());
+        let is_later = |look: &Look| since.is_none_or(|since| look.began.duration_since(since) >= ROUNDING);
+        // Whoever had it made needs no other, whatever the second.
+        let is_new = |look: &Look| look.asked == asked || is_later(look);
         let look = match known.filter(|look| !fresh && is_new(look) && lasts(look)) {
             Some(look) => look,
             None => {
@@ -133,7 +138,7 @@ impl Sources {
                     None => self.git.ls_remote(url, login),
                 };
                 let refs = refs.map_err(|error| format!("failed to list refs: {}", whole(&error)));
-                let look = Look { began, at: Instant::now(), time: stamp(Timestamp::now()), refs };
+                let look = Look { began, asked, at: Instant::now(), time: stamp(Timestamp::now()), refs };
                 let mut looked = lock(&self.looked);
                 if looked.len() >= MAX_KEPT {
                     looked.clear();

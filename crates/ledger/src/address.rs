@@ -62,6 +62,24 @@ impl Address {
         }
     }
 
+    /// As a flag has it, without the password: whoever types it has to add that.
+    pub fn url(&self) -> String {
+        match &self.place {
+            Place::Memory => "sqlite::memory:".to_string(),
+            Place::File(file) => {
+                format!("sqlite:{}", std::path::absolute(file).unwrap_or_else(|_| file.clone()).display())
+            }
+            Place::Postgres(options) => {
+                let database = options.get_database().unwrap_or_default();
+                let host = match options.get_socket() {
+                    Some(socket) => return format!("postgres:///{database}?host={}", socket.display()),
+                    None => options.get_host(),
+                };
+                format!("postgres://{}@{host}:{}/{database}", options.get_username(), options.get_port())
+            }
+        }
+    }
+
     /// Whether it is a file that is not there yet: to open it makes it.
     pub fn is_absent(&self) -> bool {
         matches!(&self.place, Place::File(file) if !file.exists())

@@ -27,6 +27,9 @@ pub struct Asked {
     pub name: String,
     /// The uid of the namespace; none if it is gone.
     pub tenant: Option<String>,
+    /// The namespace is gone, or about to go.
+    #[serde(default)]
+    pub leaving: bool,
     /// The object of the unit; none if it is gone.
     pub object: Option<Value>,
     /// What it names: an environment, a deployment.
@@ -44,13 +47,17 @@ impl Asked {
     /// As reading.
     pub fn of(unit: &Unit, view: &View, object: Option<Value>) -> Result<Asked, Stop> {
         let namespace = view.get_but_for_status(&NAMESPACES, "", unit.namespace())?;
-        let uid = namespace.map(|namespace| text(&namespace.value(), "/metadata/uid"));
+        let namespace = namespace.map(|namespace| namespace.value());
+        let goes = |namespace: &Value| !text(namespace, "/metadata/deletionTimestamp").is_empty();
+        let leaving = namespace.as_ref().is_none_or(goes);
+        let uid = namespace.map(|namespace| text(&namespace, "/metadata/uid"));
         Ok(Asked {
             now: view.now().to_string(),
             stamp: stamp(view),
             namespace: unit.namespace().to_string(),
             name: unit.name().to_string(),
             tenant: uid,
+            leaving,
             object,
             named: None,
             secret: None,

@@ -81,7 +81,7 @@ impl Database {
     /// What other commands must say to use the same; without what only its owner knows.
     pub fn flags(&self, flags: Flags) -> Flags {
         let url = self.database.clone().or_else(ambient).and_then(|url| Address::parse(&url).ok());
-        let flags = url.into_iter().fold(flags, |flags, url| flags.fleet("--database", &url.to_string()));
+        let flags = url.into_iter().fold(flags, |flags, url| flags.fleet("--database", &url.url()));
         let absolute =
             |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone()).display().to_string();
         let keys = self.credentials_key_file.iter().map(absolute);

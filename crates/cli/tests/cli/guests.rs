@@ -111,7 +111,7 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         ("binary", "its body cannot be read: yaml: line 3: it is not UTF-8 text"),
         ("half", "its body cannot be read: yaml: line 3: found unexpected end of stream"),
         ("odd", "its metadata file cannot be read: it has no resourceType.Resource"),
-        ("misshapen", "may not Create configmaps/default/stray-out: its body has not the shape of what it is for"),
+        ("misshapen", "its metadata is no map"),
         ("roundabout", "cannot stand in a path"),
         ("nested", "left an odd output: the folders of the output lie more than 16 deep"),
         ("many", "exited with 0, with its 16 MiB of disk full: nothing of it is written"),

@@ -12,9 +12,6 @@ use crate::dump::Problem;
 /// Files at the root that are no mutations.
 const KNOWN: [&str; 3] = ["controller-results.yaml", "stdout.log", "stderr.log"];
 
-/// A patch whose body is a list of steps.
-const JSON_PATCH: &str = "application/json-patch+json";
-
 /// What is said of a file that belongs to no mutation.
 pub const NO_MUTATION: &str = "is no part of a mutation and was passed over";
 
@@ -153,7 +150,10 @@ fn mutation<'a>(place: Place, action: Action, parts: &Parts<'a>) -> Result<(&'a 
     if !action.is_patch() && !body.is_empty() {
         mutation.kind = kind(&mutation).map_err(wrong)?;
     }
-    check_shape(&mutation).map_err(wrong)?;
+    // One that cannot be read is told of by who reads it.
+    if let Some(why) = mutation.body_value().ok().and_then(|body| mutation.misshapen(&body)) {
+        return Err(wrong(why.to_string()));
+    }
     // The original puts a patched Namespace into the namespace it is.
     if mutation.resource_type().is_namespaces() && mutation.namespace == mutation.name {
         mutation.namespace.clear();
@@ -165,18 +165,4 @@ fn kind(mutation: &Mutation) -> Result<String, String> {
     let body = mutation.body_value().map_err(|error| format!("its body cannot be read: {}", error.message))?;
     let kind = body.get("kind").and_then(Value::as_str).filter(|kind| !kind.is_empty());
     kind.map(str::to_string).ok_or_else(|| "its body has no kind".into())
-}
-
-/// Whether a body has the shape that its action needs: names and revisions are put into it on the way to a server. One that
-/// cannot be read is told of by who reads it.
-fn check_shape(mutation: &Mutation) -> Result<(), String> {
-    let (Ok(body), false) = (mutation.body_value(), mutation.action == Action::Delete) else { return Ok(()) };
-    if mutation.action.is_patch() && mutation.patch_type == JSON_PATCH {
-        return if body.is_array() { Ok(()) } else { Err("is a JSON patch and no list".into()) };
-    }
-    match body.get("metadata") {
-        _ if !body.is_object() => Err("is no map".into()),
-        None | Some(Value::Null | Value::Object(_)) => Ok(()),
-        Some(_) => Err("its metadata is no map".into()),
-    }
 }

@@ -244,9 +244,9 @@ fn a_body_without_a_place_for_a_name_is_refused_and_its_file_named() {
     let wrong = [
         (&create, "{apiVersion: v1, kind: ConfigMap, metadata: 5}", "its metadata is no map"),
         (&merge, r#"{"metadata":"x"}"#, "its metadata is no map"),
-        (&merge, "[]", "is no map"),
-        (&metadata("Patch", strategic), "5", "is no map"),
-        (&metadata("Patch", json), "{}", "is a JSON patch and no list"),
+        (&merge, "[]", "its body is no map"),
+        (&metadata("Patch", strategic), "5", "its body is no map"),
+        (&metadata("Patch", json), "{}", "its body is no list, which a JSON patch is"),
     ];
     for (metadata, body, why) in wrong {
         let read = read_one(metadata, body);

@@ -4,6 +4,7 @@
 //! is decided, and the answer is part of what is known the next time.
 
 pub mod account;
+pub mod parting;
 
 use std::collections::BTreeSet;
 

@@ -246,7 +246,11 @@ fn what_cannot_be_sent_is_refused() {
     for shape in shapes {
         let plan = planned("Succeeded", vec![shape]);
         let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
-        assert!(plan.mutations.is_empty() && why.ends_with("its body has not the shape of what it is for"), "{why}");
+        assert!(
+            plan.mutations.is_empty()
+                && (why.ends_with(" is no map") || why.ends_with(" is no list, which a JSON patch is")),
+            "{why}"
+        );
     }
     for name in ["made-x/../web", "made-?dryRun=All", "made-#", "made-%2e", "made- x", "..", "made-\u{e4}"] {
         let plan = planned("Succeeded", vec![wanted("Configuration", "Delete", name, json!({}))]);

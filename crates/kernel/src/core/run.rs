@@ -372,8 +372,9 @@ impl Core {
     }
 }
 
+/// Whether a unit without an object has nothing more to do. One that wants to look again is waiting for something.
 fn ended_gone(ended: &Ended, writes: &[Write]) -> bool {
-    matches!(ended, Ended::Done { .. }) && writes.iter().all(|write| write.result == WriteResult::Unchanged)
+    matches!(ended, Ended::Done { again: None }) && writes.iter().all(|write| write.result == WriteResult::Unchanged)
 }
 
 fn waits_for(missing: &[TableKey]) -> String {

@@ -6,7 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use switchboard_gitops::flow::Decision;
-use switchboard_gitops::flow::environment::{self, Answer, Input, Known, Question, Questions, SecretData, account};
+use switchboard_gitops::flow::environment::{
+    self, Answer, Input, Known, Question, Questions, SecretData, account, parting,
+};
 use switchboard_gitops::flow::tenant::{self, Namespace};
 use switchboard_gitops::kinds::ManagedEnvironment;
 use switchboard_gitops::kinds::environment::SECRET_KEY;
@@ -78,6 +80,11 @@ impl Environments {
         let tenant = asked.tenant();
         let named = self.0.named(asked, tenant.as_ref());
         let known = rows::environments(view, &named).await?;
+        if live.is_none_or(|live| live.metadata.is_deleted()) && parting::waits(asked.leaving, &known) {
+            let mut plan = Plan::nothing().waiting("what is deployed to it to go");
+            plan.again = Some(Duration::from_millis(parting::LOOK_AGAIN_MS));
+            return Ok((vec![], (plan, Questions::default())));
+        }
         let accounts = rows::accounts(view, &named).await?;
         let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
             let mut decision = Decision::default();
