@@ -82,7 +82,7 @@ impl Sources {
     }
 
     /// Answers what stands in a repository: `{revision, resolvedAt, sourceType, objects}`. The server is asked anew for a question
-    /// that is `fresh`, and for one that has a `since` after the last look.
+    /// that is `fresh`, and, unless it is about a commit, for one of a source that `changed` or that has a `since` after the last look.
     ///
     /// # Errors
     /// In Argo CD's words.
@@ -124,7 +124,10 @@ impl Sources {
         let key = (key, login.clone());
         let known = lock(&self.looked).get(&key).cloned();
         let lasts = |look: &Look| look.at.elapsed() < if look.refs.is_ok() { self.poll } else { PAUSE };
-        let (fresh, since) = (request["fresh"] == true, time(text(request, "/since")));
+        // A commit is what it is, whoever asks for it and since when.
+        let moves = pinned.is_none();
+        let fresh = request["fresh"] == true || (moves && request["changed"] == true);
+        let since = time(text(request, "/since")).filter(|_| moves);
         let asked = (text(request, "/application").to_string(), text(request, "/since").to_string());
         let is_later = |look: &Look| since.is_none_or(|since| look.began.duration_since(since) >= ROUNDING);
         // Whoever had it made needs no other, whatever the second.

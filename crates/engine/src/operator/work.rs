@@ -203,9 +203,10 @@ impl<'a> Work<'a> {
         let project = text(&self.before, "/spec/project");
         let url = text(source, "/repoURL");
         let credential = repository::credential(self.view, &self.engine.sources, &self.namespace, project, url)?;
+        let last = &self.before["status"]["sync"]["comparedTo"]["source"];
         let request = json!({
-            "source": source, "revision": revision, "fresh": fresh, "since": self.before["metadata"]["creationTimestamp"],
-            "credential": credential, "application": self.name,
+            "source": source, "revision": revision, "fresh": fresh, "changed": last.is_object() && last != source,
+            "since": self.before["metadata"]["creationTimestamp"], "credential": credential, "application": self.name,
             "namespace": text(&self.before, "/spec/destination/namespace"),
         });
         let loaded =
@@ -263,9 +264,7 @@ impl<'a> Work<'a> {
     fn compare(mut self, scope: &Scope) -> Result<Plan, Stop> {
         let source = self.before["spec"]["source"].clone();
         let refresh = !annotation(&self.before, REFRESH).is_empty();
-        let last = &self.before["status"]["sync"]["comparedTo"]["source"];
-        let is_other = last.is_object() && *last != source;
-        let answer = self.ask(&source, text(&source, "/targetRevision"), refresh || is_other)?;
+        let answer = self.ask(&source, text(&source, "/targetRevision"), refresh)?;
         let (targets, error) = match &answer {
             Ok(answer) => (self.targets(answer)?, None),
             Err(why) => (Targets::default(), Some(why.clone())),
