@@ -378,8 +378,12 @@ async fn what_the_original_left_is_gone_on_with(base: Base) {
         assert_eq!(stage.all::<EngineCluster>().await.len(), 1);
     };
     kept(&stage).await;
-    let operations: Vec<Operation> = stage.all().await;
-    assert!(!operations.iter().any(switchboard_service::rows::is_open), "{operations:?}");
+    stage
+        .until("nothing is open", async || {
+            let operations: Vec<Operation> = stage.all().await;
+            (!operations.iter().any(switchboard_service::rows::is_open)).then_some(())
+        })
+        .await;
     let empty = World::with_target(with_token);
     left::consistent(&stage, &empty).await;
     // What was too much is taken back: the project says what is the tenant's, and Secrets are the project's.
