@@ -297,6 +297,8 @@ async fn environments(stage: &Stage, roles: &mut Roles) {
     roles.bounce(stage, Whom::Both);
     stage.until(("v1", "ServiceAccount", "kube-system", &account), "gone", gone).await;
     stage.delete(GITOPS, ENVIRONMENT, "far", "stage").await;
+    // Not sooner: what was deployed as `deployer` goes so, too.
+    stage.delete("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "deployer").await;
 }
 
 /// The kubeconfig gets another login: a token in place of a certificate.
@@ -322,7 +324,6 @@ async fn rotated(stage: &Stage, roles: &mut Roles) {
     for name in ["prod", "stage"] {
         stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "silver", colour("silver")).await;
     }
-    stage.delete("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "deployer").await;
 }
 
 /// A deployment with its finalizer stays until what it deployed is gone.
