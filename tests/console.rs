@@ -266,8 +266,10 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     let from = browser.script("return [...document.querySelectorAll('#units tr')].find((row) => row.textContent.includes('team')).children[1].textContent").await;
     let from = from.as_str().unwrap().trim().to_string();
     let to = if from == "argocd" { "argocd-2" } else { "argocd" };
-    let command = format!("switchboard gitops fleet move team --to {to}");
-    browser.until_shows("#units code", &command).await;
+    // Between them stand the flags of the database.
+    let (command, target) = ("switchboard gitops fleet move team --database sqlite:/", format!(" --to {to}"));
+    browser.until_shows("#units code", command).await;
+    browser.until_shows("#units code", &target).await;
     let form = "form:has(input[name=tenant][value=team])";
     browser.click(&format!("{form} a.button")).await;
     let sign_in = async |token: &str| {
@@ -280,7 +282,7 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     sign_in(&town.token("pauser", &["pause"]).await).await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said.wrong", "may not move gitopsengineinstances").await;
-    assert!(town.has_said(&["asked for", &command, "refused"]), "what was refused is written down");
+    assert!(town.has_said(&["asked for", command, &target, "refused"]), "what was refused is written down");
     browser.click(".side-end form button").await;
     // Who signed out is led away; whoever goes elsewhere before that may be led away from there.
     browser.until_shows("h1", "Overview").await;
@@ -293,11 +295,11 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
         )
     };
     browser.script(&choose("nowhere")).await;
-    browser.until_shows("#units code", "switchboard gitops fleet move team --to nowhere").await;
+    browser.until_shows("#units code", " --to nowhere").await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said.wrong", "could not find an Argo CD instance in namespace `nowhere`").await;
     browser.until_shows(".said.wrong", "`switchboard gitops fleet list` names them").await;
-    browser.until_shows("#units code", &command).await;
+    browser.until_shows("#units code", &target).await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said", &format!("team is on its way from {from} to {to}")).await;
     browser.until_shows("#moves", "on its way").await;
@@ -305,7 +307,7 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows("#moves", "arrived").await;
     browser.until_shows("#units tr", to).await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
-    assert!(town.has_said(&["system:serviceaccount:default:mover asked for", &command, "done"]), "it is written down");
+    assert!(town.has_said(&["system:serviceaccount:default:mover asked for", command, &target, "done"]), "it is written down");
     let now = town.get("/api/v1/namespaces/team/configmaps/pages").await;
     assert_eq!(now["metadata"]["uid"], deployed["metadata"]["uid"], "what was deployed is what it was");
     assert_eq!(browser.complaints().await, Vec::<String>::new());

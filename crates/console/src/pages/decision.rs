@@ -25,7 +25,7 @@ pub fn decision(view: &DecisionPage, flags: &Flags) -> Markup {
             div.stack {
                 (panel("causes", "Cause", &html! {}, &html! { div.body { ul.plain { @for cause in &view.causes { li { (cause) } } @if view.causes.is_empty() { li.soft { "Not recorded" } } } } }))
                 (panel("reads", "What was read", &html! {}, &reads(view)))
-                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code { code { "switchboard replay " (view.id) (flags.of_kernel()) } } } }))
+                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code tabindex="0" role="group" aria-label="Command" { code { "switchboard replay " (view.id) (flags.of_kernel()) } } } }))
             }
         }
     }
