@@ -307,7 +307,10 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows("#moves", "arrived").await;
     browser.until_shows("#units tr", to).await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
-    assert!(town.has_said(&["system:serviceaccount:default:mover asked for", command, &target, "done"]), "it is written down");
+    assert!(
+        town.has_said(&["system:serviceaccount:default:mover asked for", command, &target, "done"]),
+        "it is written down"
+    );
     let now = town.get("/api/v1/namespaces/team/configmaps/pages").await;
     assert_eq!(now["metadata"]["uid"], deployed["metadata"]["uid"], "what was deployed is what it was");
     assert_eq!(browser.complaints().await, Vec::<String>::new());
