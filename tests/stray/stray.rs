@@ -2,7 +2,7 @@
 //! the standard library, and hosts it: what it does wrong must come to nothing.
 //!
 //! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, shares, sparse, never, panics, killed,
-//! undeclared, link, generates, twice, tells, loops, degraded, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
+//! undeclared, link, generates, twice, tells, loops, answers, degraded, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
 //! can be said as `socket=ADDRESS`.
 //!
 //! What it does when it behaves: the ConfigMap `default/stray-in` has a `words`; `default/stray-out` is to say them aloud.
@@ -56,7 +56,7 @@ userWorkloadResources: {}
 /// What `widgets` reads as well: a type that a cluster may not serve.
 const WIDGET: &str = "  - {group: stray.example.com, name: one, resource: widgets, version: v1}\n";
 
-/// What `loops` reads as well: what it writes itself.
+/// What `loops` and `answers` read as well: what they write themselves.
 const OWN: &str = "  - {group: \"\", name: stray-out, namespace: default, resource: configmaps, version: v1}\n";
 
 fn main() {
@@ -66,7 +66,7 @@ fn main() {
         Some("input-resources") if mode == "widgets" => {
             print!("{}", INPUTS.replace("  labelSelected", &format!("{WIDGET}  labelSelected")));
         }
-        Some("input-resources") if mode == "loops" => {
+        Some("input-resources") if mode == "loops" || mode == "answers" => {
             print!("{}", INPUTS.replace("  labelSelected", &format!("{OWN}  labelSelected")));
         }
         Some("input-resources") => print!("{INPUTS}"),
@@ -182,7 +182,7 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
             return;
         }
         "wanders" => {}
-        "" | "good" => mutation(output, "Apply", "stray-out", &said(key, &words)),
+        "" | "good" | "answers" => mutation(output, "Apply", "stray-out", &said(key, &words)),
         bad => match stray(bad) {
             Ok(got) => mutation(output, "Apply", "stray-out", &said(key, &format!("got away with it: {got}"))),
             Err(error) => {
@@ -219,6 +219,12 @@ fn live(arguments: &[String], mode: &str) {
     let output = flag(arguments, "output-dir");
     if mode == "wanders" {
         connect("not-allowed.example.com:443");
+        return results(Path::new(&output), "status: Succeeded");
+    }
+    // Says something new each time it sees what it said, as `loops` does without a network.
+    if mode == "answers" {
+        let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+        mutation(Path::new(&output), "Apply", "stray-out", &said("live", &format!("n{nanos}")));
         return results(Path::new(&output), "status: Succeeded");
     }
     let said_by_proxy = connect(&server);

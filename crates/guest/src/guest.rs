@@ -277,6 +277,15 @@ impl Guest {
     }
 }
 
+/// What a run says of the outside: all but what it cost. The time it was told stands in the question alone.
+fn without_cost(answer: &Value) -> Value {
+    let mut answer = answer.clone();
+    if let Some(parts) = answer.as_object_mut() {
+        parts.remove("usage");
+    }
+    answer
+}
+
 impl Outward for Guest {
     fn name(&self) -> &str {
         &self.name
@@ -330,7 +339,7 @@ impl Outward for Guest {
         let mut answers = vec![self.answer(outside.ask_what_follows(request))?];
         if self.is_live {
             let request = json!({"command": "apply-configuration-live", "input": number, "now": now});
-            match self.answer(outside.ask(request)) {
+            match self.answer(outside.look(request, without_cost)) {
                 Ok(answer) => answers.push(answer),
                 // What the offline command wants stands by itself.
                 Err(stop) => {

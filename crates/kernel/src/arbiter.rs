@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::decision::{DecisionId, Write, WriteResult};
+use crate::decision::{Cause, DecisionId, Write, WriteResult};
 use crate::fit::fit;
 use crate::moment::Moment;
 use crate::operator::{Declaration, UnitId};
@@ -133,9 +133,10 @@ impl Arbiter {
     /// What the unit read, with a number that stays the same while what it reads from others stays the same. Revisions that
     /// the unit itself made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is
     /// seen to loop. To be asked before [`Arbiter::written`] is told of what was decided from these reads.
-    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads) -> Inputs<'a> {
-        let fingerprint = contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads);
-        Inputs { reads, fingerprint }
+    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads, causes: &'a [Cause]) -> Inputs<'a> {
+        let own = |key: &ObjectKey, revision: Option<u64>| self.contention.made(unit, key, revision);
+        let fingerprint = contention::fingerprint(&own, reads);
+        Inputs { reads, causes, fingerprint, looked: contention::looked(&own, reads, causes) }
     }
 
     /// Forgets a unit that is no more.

@@ -10,7 +10,7 @@
 //! stands on its own, and the oldest goes as a whole when a bound is passed. A line that does not match its checksum is
 //! counted as [`Damage`] and left out; what stands before and after it is kept.
 //!
-//! A run that wrote nothing and read exactly what the unit's run before it read is *quiet*: the last one of a unit is
+//! A run that wrote nothing, and read and was told exactly what the unit's run before it was, is *quiet*: the last one of a unit is
 //! remembered, and written at most every [`QUIET_EVERY`], so that an idle cluster does not push out what happened.
 //! After a crash the quiet runs of that time are not known; their numbers are not used again all the same.
 //!

@@ -258,6 +258,44 @@ where
     api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
 }
 
+/// Lets a service account write ConfigMaps.
+async fn let_write(client: &kube::Client, namespace: &str, account: &str) {
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]});
+    create(Api::<ClusterRole>::all(client.clone()), json!({"metadata": {"name": "stray"}, "rules": [rule]})).await;
+    let binding = json!({
+        "metadata": {"name": "stray"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stray"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": account}],
+    });
+    create(Api::<ClusterRoleBinding>::all(client.clone()), binding).await;
+}
+
+/// What the live command is told, sees and costs is new each time: nobody but the program itself has it look.
+#[tokio::test]
+async fn a_live_command_that_answers_its_own_writes_is_found_to_loop_and_slowed() {
+    let account = "live: true\n  serviceAccount: kube-system/default";
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: answers", account)));
+    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
+    board.row("stray", failing("writes .data.live of configmaps/default/stray-out again and again")).await;
+    board.waits("stray", "slowed").await;
+}
+
+#[tokio::test]
+async fn live_runs_that_see_and_write_nothing_new_are_quiet_in_the_journal() {
+    let account = "live: true\n  serviceAccount: kube-system/default\n  resync: 1s";
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "", account)));
+    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
+    let row = board.row("stray", |row| row["word"] == "Ready").await;
+    let runs = row["runs"].as_u64().unwrap();
+    board.row("stray", |row| row["runs"].as_u64() >= Some(runs + 5)).await;
+    let Board { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let journal = journal(folder.path());
+    // Those that see what was written, and what is left when the process ends.
+    let kept = journal.matches("apply-configuration-live").count() as u64;
+    assert!(journal.contains("proxy says 200") && kept <= runs + 1, "{kept} of {runs} and 5 more");
+}
+
 #[tokio::test]
 async fn the_live_command_has_an_identity_of_its_own_and_leaves_through_the_proxy() {
     let account = "live: true\n  serviceAccount: default/stray\n  egress: [login.example.com]";
@@ -268,14 +306,7 @@ async fn the_live_command_has_an_identity_of_its_own_and_leaves_through_the_prox
         .row("stray", failing("could not apply configmaps/default/stray-out: configmaps \"stray-out\" is forbidden"))
         .await;
     assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
-    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]});
-    create(Api::<ClusterRole>::all(client.clone()), json!({"metadata": {"name": "stray"}, "rules": [rule]})).await;
-    let binding = json!({
-        "metadata": {"name": "stray"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stray"},
-        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "stray"}],
-    });
-    create(Api::<ClusterRoleBinding>::all(client.clone()), binding).await;
+    let_write(&client, "default", "stray").await;
     // The offline command needs no token; the live one does.
     out(&board, "aloud", "nothing").await;
     board.row("stray", failing("could not get a token for service account default/stray")).await;

@@ -254,7 +254,8 @@ impl Core {
         let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
         let pending = running.answered.take()?;
         without_echoes(&mut carried, &pending.reads, &*running.picture);
-        let findings = self.note_writes(now, unit, &pending.reads, &carried);
+        let causes = running.causes.clone();
+        let findings = self.note_writes(now, unit, (&pending.reads, &causes), &carried);
         self.refund_unwritten(unit, pending.granted, &carried);
         let (mut writes, carried) = split(carried);
         let held = pending.held.len();

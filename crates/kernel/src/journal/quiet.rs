@@ -105,7 +105,9 @@ fn is_quiet(decision: &Decision) -> bool {
 
 fn likeness(decision: &Decision) -> Option<u64> {
     // What follows from the reads says nothing of its own; the time and what it cost stand in it, and are new each time.
-    let asked: Vec<_> = decision.asked.iter().filter(|asked| !asked.follows).collect();
+    // The same holds of a look outside, but for what it says of the outside.
+    let asked = decision.asked.iter().filter(|asked| !asked.follows);
+    let asked: Vec<_> = asked.map(|asked| (asked.gist, asked.gist.is_none().then_some(asked))).collect();
     let parts = (&decision.gets, &decision.lists, asked, &decision.outcome);
     let mut hasher = DefaultHasher::new();
     serde_json::to_vec(&parts).ok()?.hash(&mut hasher);
