@@ -8,7 +8,7 @@ use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig, ProcessC
 use switchboard_kernel::operator::{OperatorName, ServiceAccount};
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_object::name;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::kernel::{self, StateDir};
@@ -73,6 +73,8 @@ impl Individual {
     /// Runs until a signal comes.
     pub async fn run(self) -> Result<(), Failure> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        // Without a file there is nothing to look at anew, and the signal ends the process as it does others.
+        let hangup = self.config.as_ref().map(|_| signal(SignalKind::hangup())).transpose()?;
         let config = self.config()?;
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
@@ -83,8 +85,17 @@ impl Individual {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = self.reload(config, &running, hangup) => {}
         }
         run::stop(running, &mut interrupt, &mut terminate).await
+    }
+
+    /// What the command line says counts over the file, then as at the start.
+    async fn reload(&self, config: Config, running: &Running, hangup: Option<Signal>) {
+        match (&self.config, hangup) {
+            (Some(file), Some(hangup)) => run::reload(file, || self.config(), config, running, hangup).await,
+            _ => std::future::pending().await,
+        }
     }
 
     fn config(&self) -> Result<Config, Failure> {
@@ -102,6 +113,8 @@ impl Individual {
             process.live = true;
         }
         config.operators = BTreeMap::from([(name, operator)]);
+        // Sections of their own are hosted as well where they stand, and it is to be alone.
+        (config.integrations, config.gitops) = (None, None);
         if self.reach.kubeconfig.is_some() || self.reach.context.is_some() {
             let only = ClusterName::new(ONLY);
             let Reach { kubeconfig, context } = self.reach.clone();
@@ -195,6 +208,15 @@ mod tests {
         let greeter = config.operators.values().next().unwrap();
         assert!(greeter.enabled, "whoever names it wants it");
         assert_eq!(greeter.limits().debounce, std::time::Duration::from_secs(3));
+    }
+
+    #[test]
+    fn of_a_configuration_with_more_than_operators_only_the_one_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("switchboard.yaml");
+        std::fs::write(&file, "operators: {greeter: {}}\nintegrations: {source: .}\ngitops: {}\n").unwrap();
+        let config = config(&["--operator", "greeter", "--config", file.to_str().unwrap()]).unwrap();
+        assert!(config.integrations.is_none() && config.gitops.is_none());
     }
 
     #[test]

@@ -51,17 +51,22 @@ impl Run {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         // Until somebody listens for it, this signal ends the process.
         let hangup = signal(SignalKind::hangup())?;
-        let mut config = kernel::read_config(&self.config)?;
-        self.reach.fill(&mut config);
+        let config = self.config()?;
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
         let running = Running::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = reload(&self.config, &self.reach, config, &running, hangup) => {}
+            () = reload(&self.config, || self.config(), config, &running, hangup) => {}
         }
         stop(running, &mut interrupt, &mut terminate).await
+    }
+
+    fn config(&self) -> Result<Config, Failure> {
+        let mut config = kernel::read_config(&self.config)?;
+        self.reach.fill(&mut config);
+        Ok(config)
     }
 }
 
@@ -246,8 +251,15 @@ async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config)
     Ok((kube::Client::try_from(config.clone())?, config))
 }
 
-/// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
-pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Running, mut hangup: Signal) {
+/// Takes up changed limits as long as it runs, of what `read` makes of the file. A configuration that cannot be read changes
+/// nothing.
+pub async fn reload(
+    file: &Path,
+    read: impl Fn() -> Result<Config, Failure>,
+    mut config: Config,
+    running: &Running,
+    mut hangup: Signal,
+) {
     let mut seen = std::fs::read(file).ok();
     loop {
         tokio::select! {
@@ -259,9 +271,8 @@ pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Ru
             continue;
         }
         seen = text;
-        match kernel::read_config(file) {
-            Ok(mut new) => {
-                reach.fill(&mut new);
+        match read() {
+            Ok(new) => {
                 take_up(&config, &new, running).await;
                 config = new;
             }

@@ -23,7 +23,6 @@ use crate::guests::Clusters;
 use crate::kernel::{self, StateDir};
 use crate::local::{Commands, Local};
 use crate::place::Place;
-use crate::reach::Reach;
 use crate::run::{self, Running};
 use crate::temporary::Temporary;
 use crate::{listen, operators};
@@ -182,7 +181,7 @@ async fn from_outside(file: &Path, context: &str) -> Result<kube::Config, Failur
 
 async fn reload(file: Option<&Path>, config: Config, running: &Running, hangup: Signal) {
     match file {
-        Some(file) => run::reload(file, &Reach::default(), config, running, hangup).await,
+        Some(file) => run::reload(file, || kernel::read_config(file), config, running, hangup).await,
         None => std::future::pending().await,
     }
 }

@@ -169,6 +169,45 @@ async fn changed_limits_reach_a_program_without_a_restart() {
 }
 
 #[tokio::test]
+async fn one_hosted_alone_takes_up_changed_limits_as_well() {
+    let board = Board::up(crate::board::NOBODY);
+    let write = |memory: &str| {
+        let one = operator("stray", "STRAY: hoards", &format!("memory: {memory}"));
+        board.outside(&format!("operators:\n{one}"))
+    };
+    let config = write("96Mi");
+    let (state, said) = (board.file("alone"), board.file("alone-said"));
+    let mut command = switchboard(&["individual", "--operator", "stray", "--config"]);
+    command.arg(config).arg("--state-dir").arg(&state).stdout(Stdio::null());
+    let _alone = Ended(command.stderr(std::fs::File::create(&said).unwrap()).spawn().unwrap());
+    let holds = |wanted: std::ops::Range<u64>| {
+        let state = state.clone();
+        async move {
+            eventually(&format!("{wanted:?} MiB held"), || async {
+                let top = crate::board::ask(&state, &["top", "-o", "json"]);
+                let top: Value = serde_json::from_slice(&top.stdout).ok()?;
+                held(&top["operators"][0]).filter(|held| wanted.contains(held))
+            })
+            .await
+        }
+    };
+    holds(96..256).await;
+    // What cannot be understood changes nothing.
+    write("96 elephants");
+    let told = |words: &'static str| {
+        let said = said.clone();
+        async move {
+            eventually(words, || async { std::fs::read_to_string(&said).unwrap().contains(words).then_some(()) }).await;
+        }
+    };
+    told("the configuration before it stays in force").await;
+    holds(96..256).await;
+    write("256Mi");
+    told("took up the changed configuration: limits of stray").await;
+    holds(256..1024).await;
+}
+
+#[tokio::test]
 async fn a_type_that_is_served_later_is_noticed() {
     let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: widgets", "")));
     out(&board, "aloud", "no widget").await;
