@@ -311,6 +311,7 @@ unsafe extern "C" {
     fn mmap(at: *mut u8, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
     fn madvise(at: *mut u8, length: usize, advice: i32) -> i32;
     fn syscall(number: i64, ...) -> i64;
+    fn fcntl(file: i32, command: i32, ...) -> i32;
     fn memfd_create(name: *const std::ffi::c_char, flags: u32) -> i32;
     fn msgget(key: i32, flags: i32) -> i32;
     fn semget(key: i32, number: i32, flags: i32) -> i32;
@@ -395,6 +396,41 @@ fn queues() -> Result<String, String> {
     }
     std::thread::sleep(Duration::from_millis(200));
     Ok(format!("{} full sockets", held.len()))
+}
+
+/// Leaves in pipes what it never reads, and holds nothing but their ends.
+fn pipes() -> Result<String, String> {
+    const GET_SIZE: i32 = 1032;
+    let mut held = Vec::new();
+    while let Ok((reader, mut writer)) = std::io::pipe() {
+        // SAFETY: a question about a file that is open. Many pipes of one user are smaller.
+        let size = unsafe { fcntl(std::os::fd::AsRawFd::as_raw_fd(&reader), GET_SIZE) };
+        writer.write_all(&vec![1; usize::try_from(size).unwrap_or_default()]).map_err(|error| error.to_string())?;
+        held.push(reader);
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    Ok(format!("{} full pipes", held.len()))
+}
+
+/// Asks for a wider pipe, and for open files that the process does not know of.
+fn wider() -> Result<String, String> {
+    const SET_SIZE: i32 = 1031;
+    const UNSHARE: u32 = 2;
+    // A thread with the memory and the signals of the others.
+    const THREAD: i64 = 0x10000 | 0x800 | 0x100;
+    let (reader, _writer) = std::io::pipe().map_err(|error| error.to_string())?;
+    let last = || std::io::Error::last_os_error().to_string();
+    // SAFETY: asks for a size that is a number.
+    let wide = unsafe { fcntl(std::os::fd::AsRawFd::as_raw_fd(&reader), SET_SIZE, 1 << 20) };
+    let wide = if wide == -1 { last() } else { format!("{wide} bytes") };
+    // SAFETY: closes none of what is open.
+    let parted = unsafe { syscall(436, 1_000_000_u32, 1_000_001_u32, UNSHARE) };
+    let parted = if parted == -1 { last() } else { "parted".to_string() };
+    let clone = if cfg!(target_arch = "x86_64") { 56 } else { 220 };
+    // SAFETY: none, should it succeed: two threads on one stack. It must not.
+    let thread = unsafe { syscall(clone, THREAD, 0_usize, 0_usize, 0_usize, 0_usize) };
+    let thread = if thread == -1 { last() } else { std::process::abort() };
+    Err([wide, parted, thread].join("; "))
 }
 
 /// Hoards in a second thread, behind the end of the first.
@@ -482,6 +518,8 @@ fn stray(mode: &str) -> Result<String, String> {
         "hides" => hidden(said),
         "tables" => tables(),
         "queues" => queues(),
+        "pipes" => pipes(),
+        "wider" => wider(),
         "second-name" => second_name(),
         // Files that take no room where they lie, and more than any host has in who reads them.
         "sparse" => {

@@ -276,6 +276,29 @@ fn what_the_system_holds_for_it_is_its_memory_too() {
     });
 }
 
+/// A thousand ends of pipes, a process that holds next to nothing itself, and 63 MiB in the system.
+#[test]
+fn what_lies_unread_in_pipes_is_its_memory_too() {
+    each(|stage| {
+        let came = stage.stray(json!({"memoryBytes": 32 << 20}), "pipes");
+        assert!(came["end"]["memory"].as_u64().is_some_and(|held| held > 32 << 20), "{came}");
+        // Nor can more lie in each of them, or in one that nobody counts.
+        let came = stage.stray(json!({}), "wider");
+        let refused = "Operation not permitted (os error 1)";
+        let unknown = "Function not implemented (os error 38)";
+        assert_eq!(came["stdout"], format!("refused: {refused}; {unknown}; {refused}"), "{came}");
+    });
+}
+
+#[test]
+fn an_ordinary_number_of_files_costs_nothing() {
+    each(|stage| {
+        let few = "cat /dev/null | cat | cat; sleep 0.1; echo done";
+        let came = stage.run(json!({"memoryBytes": 16 << 20}), "/bin/sh", &["-c", few]);
+        assert_eq!((&came["end"]["exited"], &came["stdout"]), (&json!(0), &json!("done\n")), "{came}");
+    });
+}
+
 #[test]
 fn calls_have_no_second_names() {
     each(|stage| {

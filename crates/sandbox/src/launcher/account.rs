@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rustix::fs::statvfs;
+use rustix::param::page_size;
 
 use crate::job::OUTPUT;
 
@@ -10,13 +11,23 @@ use crate::job::OUTPUT;
 const SOCKET_BYTES: u64 = 416 << 10;
 /// How many sockets are not counted: those of a client with some connections hold little.
 const FREE_SOCKETS: u64 = 64;
+/// What a pipe can hold of what nobody has read: as many pages as it is made with, for the filter lets nobody ask for more.
+const PIPE_PAGES: u64 = 16;
+/// How many open files are not counted, over all processes. Those of an ordinary program are few, and few of them are pipes.
+const FREE_FILES: u64 = 128;
 
 /// Memory that the processes here hold, alone or shared, their files, which are in memory as well, and what may lie in their
-/// sockets. Pages of programs and libraries are the system's, which can take them back.
+/// sockets and pipes. Pages of programs and libraries are the system's, which can take them back.
+///
+/// Which of a process's open files are pipes it can keep to itself, but not how many it has: each counts as a pipe.
 pub(super) fn held_bytes() -> u64 {
     let processes = numbered(Path::new("/proc")).filter(|process| !process.ends_with("1"));
-    let held: u64 = processes.filter_map(|process| status(&process)).map(|status| resident_bytes(&status)).sum();
-    held + disk().map_or(0, |(used, _)| used) + sockets().saturating_sub(FREE_SOCKETS) * SOCKET_BYTES
+    let all = processes.filter_map(|process| speaker(&process));
+    let (held, files) = all.fold((0, 0), |(held, files), (thread, status)| {
+        (held + resident_bytes(&status), files + open_files(&thread, &status))
+    });
+    let pipes = files.saturating_sub(FREE_FILES) * PIPE_PAGES * page_size() as u64;
+    held + pipes + disk().map_or(0, |(used, _)| used) + sockets().saturating_sub(FREE_SOCKETS) * SOCKET_BYTES
 }
 
 /// What its files take, and whether there is room for another.
@@ -33,18 +44,24 @@ fn numbered(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     numbers.map(|entry| entry.path())
 }
 
-/// What is said of a process; nothing of one that is gone. Its first thread speaks for it, and may end before the others: then all
-/// that they hold is said of them alone.
-fn status(process: &Path) -> Option<String> {
-    let told = |of: PathBuf| {
-        let status = std::fs::read_to_string(of.join("status")).ok()?;
-        has_memory(&status).then_some(status)
+/// Who speaks for a process, and what is said there; nobody for one that is gone. Its first thread does, and may end before the
+/// others: then all that they hold is said of them alone. They share it all, open files included: the filter sees to it.
+fn speaker(process: &Path) -> Option<(PathBuf, String)> {
+    let told = |thread: PathBuf| {
+        let status = std::fs::read_to_string(thread.join("status")).ok()?;
+        has_memory(&status).then_some((thread, status))
     };
     told(process.to_path_buf()).or_else(|| numbered(&process.join("task")).find_map(told))
 }
 
 fn has_memory(status: &str) -> bool {
     status.lines().any(|line| line.starts_with("VmSize:"))
+}
+
+/// How many files a process has open. Kernels before 6.2 do not say; then as many as it has had room for, 64 at least.
+fn open_files(thread: &Path, status: &str) -> u64 {
+    let open = std::fs::metadata(thread.join("fd")).map_or(0, |facts| facts.len());
+    if open > 0 { open } else { number(status, "FDSize") }
 }
 
 /// How many sockets there are in this network.
