@@ -165,6 +165,13 @@ impl Embedded {
                     }
                     Ok(())
                 }
+                // It names the cluster that Applications live on by now, which has its operator.
+                Ok(None) if seen.contains_key(&key) => {
+                    match handle.remove(OperatorName::new(&Engine::name_of(&key))).await {
+                        Ok(_) => Ok(()),
+                        Err(_) => return Ok(()),
+                    }
+                }
                 Ok(None) => Ok(()),
                 Err(error) => Err(why(&error)),
             };
@@ -174,9 +181,8 @@ impl Embedded {
             }
             self.hosted.note(key, reached);
         }
-        for (key, version) in seen.extract_if(.., |key, _| !there.contains(key)) {
-            let operator = OperatorName::new(&Engine::name_of(&key));
-            if handle.remove(operator, Some(cluster(&key, &version))).await.is_err() {
+        for (key, _) in seen.extract_if(.., |key, _| !there.contains(key)) {
+            if handle.remove(OperatorName::new(&Engine::name_of(&key))).await.is_err() {
                 return Ok(());
             }
         }
@@ -186,7 +192,7 @@ impl Embedded {
 }
 
 /// What the kernel calls the cluster of a Secret, in a version of it: a cluster's client stays as it is, so one with other
-/// credentials is another cluster to the kernel.
+/// credentials is another cluster to the kernel. The former goes when the operator is taken in with the next.
 fn cluster(key: &(String, String), version: &str) -> ClusterName {
     ClusterName::new(&format!("{}#{version}", Engine::name_of(key)))
 }

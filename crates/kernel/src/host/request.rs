@@ -23,7 +23,7 @@ pub(super) enum Request {
     Unit(UnitId, oneshot::Sender<Option<UnitState>>),
     Pause(OperatorName, bool, oneshot::Sender<bool>),
     Add(Box<Added>),
-    Remove(OperatorName, Option<ClusterName>, oneshot::Sender<bool>),
+    Remove(OperatorName, oneshot::Sender<bool>),
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
     Tell(OperatorName, Vec<Unit>, Option<Arc<str>>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
@@ -93,7 +93,8 @@ impl Handle {
         self.ask_for(|reply| Request::Unit(unit, reply)).await
     }
 
-    /// Takes an operator in, with a cluster that nobody knew before it; a cluster of that name that is known stays.
+    /// Takes an operator in, with a cluster that nobody knew before it; a cluster of that name that is known stays. One that is taken
+    /// in again takes the place of the former, and so does its cluster.
     ///
     /// # Errors
     /// When the host has stopped.
@@ -111,8 +112,8 @@ impl Handle {
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn remove(&self, operator: OperatorName, cluster: Option<ClusterName>) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Remove(operator, cluster, reply)).await
+    pub async fn remove(&self, operator: OperatorName) -> Result<bool, Stopped> {
+        self.ask_for(|reply| Request::Remove(operator, reply)).await
     }
 
     /// Names the units of an operator that has [`crate::operator::Units::Given`], and wakes those for which something
