@@ -121,7 +121,8 @@ impl Running {
             (operator, limits)
         };
         operators.extend(guests.operators().into_iter().map(with_limits));
-        let engine = Embedded::new(config, &clusters, dir, dry_run).await?;
+        let own = hosting::is_own(Place::Management, config, &clusters);
+        let engine = Embedded::new(config, &clusters, dir, own, dry_run).await?;
         operators.extend(engine.iter().map(|engine| with_limits(engine.operator())));
         let manager = config.integrations.as_ref();
         let manager = manager

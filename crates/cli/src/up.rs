@@ -25,8 +25,9 @@ use crate::local::{Commands, Local};
 use crate::place::Place;
 use crate::reach::Reach;
 use crate::run::{self, Running};
+use crate::talk::say;
 use crate::temporary::Temporary;
-use crate::{listen, operators};
+use crate::{failure, listen, operators, own};
 
 /// How often the store is told the time; changes are kept for ten times as long.
 const TICK: Duration = Duration::from_secs(30);
@@ -118,6 +119,7 @@ impl Up {
         }
         cluster.start_controllers();
         let listener = cluster.listen(port, &certificates)?;
+        let authority = certificates.authority.certificate.clone();
         let contexts = Contexts::new(cluster.clone(), address, certificates, file.clone());
         contexts.write()?;
         let dir = self.state.clone().or_in(&home).path()?;
@@ -126,6 +128,10 @@ impl Up {
             example::install_kinds(&cluster.client()).await?;
         }
         let running = Running::start(&config, clusters(&cluster, contexts, &config, &file).await?, &dir, false).await?;
+        // Without it, a `plan` reads no repositories of this machine.
+        if let Err(error) = own::note(&dir, &authority) {
+            say(format_args!("warning: could not note the authority in {}\n{}", dir.display(), failure::tell(&error)));
+        }
         let local = Local::start(cluster.client(), commands);
         kernel::say_where(&dir);
         for example in &self.example {

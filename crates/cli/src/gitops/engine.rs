@@ -47,11 +47,12 @@ pub struct Embedded {
 
 impl Embedded {
     /// By what a configuration says; none when it does not ask for it. Argo CD's kinds are made known, unless that is to be
-    /// `pretended` as everything else.
+    /// `pretended` as everything else. `own` says that Applications live on this user's own cluster.
     pub async fn new(
         config: &Config,
         clusters: &Clusters,
         dir: &Path,
+        own: bool,
         pretended: bool,
     ) -> Result<Option<Self>, Failure> {
         if !is_wanted(config) {
@@ -64,7 +65,7 @@ impl Embedded {
         }
         let mut git = Settings::in_folder(&dir.join(FOLDER));
         // Whoever may write an Application on this machine's own cluster may read this machine's repositories.
-        if clusters.embedded.is_some() {
+        if own {
             git = git.with_files();
         }
         let sources = Arc::new(Sources::new(git, POLL));

@@ -210,7 +210,7 @@ fn hook_secret(path: &Path) -> Result<Secret, CredentialError> {
 const FOLLOW_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Whether a place is a cluster of this very process.
-fn is_own(place: Place, config: &Config, clusters: &Clusters) -> bool {
+pub fn is_own(place: Place, config: &Config, clusters: &Clusters) -> bool {
     let elsewhere = config
         .clusters
         .get(config.topology.cluster(place))
