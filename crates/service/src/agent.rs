@@ -8,11 +8,13 @@ mod step;
 mod wanted;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_kernel::operator::{Operator, Reaching};
 
+use crate::open::Open;
 use crate::store::Store;
+use follow::Asked;
 use operations::Names;
 
 /// The operator of Operations.
@@ -36,12 +38,14 @@ struct Inner {
     isolated: bool,
     /// Which objects open Operations were about when they were last looked at.
     names: Mutex<BTreeMap<String, Names>>,
+    /// What is asked for and not done, as far as the database told.
+    open: Mutex<Open<Asked>>,
 }
 
 impl Agent {
     /// Over a database. With `isolated`, tenants have projects of their own; as the backend's.
     pub fn new(store: Store, isolated: bool) -> Agent {
-        Agent(Arc::new(Inner { store, isolated, names: Mutex::default() }))
+        Agent(Arc::new(Inner { store, isolated, names: Mutex::default(), open: Mutex::default() }))
     }
 
     /// Its operators.
@@ -60,6 +64,10 @@ impl Agent {
 
     fn is_isolated(&self) -> bool {
         self.0.isolated
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open<Asked>> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn guessed(&self, operation: &str) -> Option<Names> {

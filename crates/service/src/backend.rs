@@ -21,16 +21,17 @@ use switchboard_kernel::operator::{Declaration, Declared, Operator, OperatorName
 use switchboard_kernel::place::Place;
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_ledger::Moment;
-use switchboard_ledger::ids::{OperationId, Uid};
+use switchboard_ledger::ids::{EngineInstanceId, OperationId, Uid};
 
 use self::failing::Failing;
 use crate::asked::Asked;
 use crate::desk::Desk;
 use crate::network::{self, Network};
+use crate::open::Open;
 use crate::resources::{CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, SECRETS, SYNC_RUNS};
 use crate::rows::Named;
 use crate::store::Store;
-use news::{Open, Settled};
+use news::Settled;
 
 /// The operator of GitOpsDeployments.
 pub const DEPLOYMENTS_NAME: &str = "gitops-deployments";
@@ -82,7 +83,8 @@ struct Inner {
     /// Questions about service accounts that nobody wants any more.
     accounts: Arc<Desk<environment::Question, environment::Answer>>,
     credentials: Arc<Desk<credential::Question, credential::Answer>>,
-    open: Mutex<Open>,
+    /// Operations that are open, as far as the database told, each with its Argo CD.
+    open: Mutex<Open<EngineInstanceId>>,
     settled: Settled,
     /// Deployments that go when an Operation is over, and have no rows to be found by.
     removals: Mutex<BTreeMap<OperationId, Unit>>,
@@ -139,8 +141,7 @@ impl Backend {
         );
     }
 
-    /// Operations that are open, as far as the database told.
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, Open<EngineInstanceId>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -27,6 +27,7 @@ pub mod instance;
 pub mod limits;
 pub mod metrics;
 pub mod network;
+mod open;
 pub mod resources;
 pub mod rows;
 pub mod setup;

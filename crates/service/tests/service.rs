@@ -35,6 +35,8 @@ mod original;
 mod projects;
 #[path = "service/restore.rs"]
 mod restore;
+#[path = "service/rings.rs"]
+mod rings;
 #[path = "service/room.rs"]
 mod room;
 #[path = "service/scale.rs"]

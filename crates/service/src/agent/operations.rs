@@ -33,6 +33,9 @@ use crate::{doorbell, rows};
 /// How often a unit looks because its rows are about other objects than those it looked at.
 const MAX_LOOKS: usize = 8;
 
+/// How soon is looked again at what is begun though nothing changed: what was written may change nothing, and then nobody is told of it.
+const OPEN_LOOK: Duration = Duration::from_secs(60);
+
 /// How soon is looked again at what a move holds.
 const MOVE_LOOK: Duration = Duration::from_millis(500);
 
@@ -277,7 +280,7 @@ impl Operations {
                 let mut plan = if is_sure { Plan::in_order() } else { waits };
                 plan.mutations.extend(writes.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
                 begun.extend(begins);
-                (begun, plan)
+                (begun, plan.again_after(OPEN_LOOK))
             }
             Step::Wait(ms) => {
                 let plan = waits.waiting("Argo CD").again_after(Duration::from_millis(ms));
@@ -296,3 +299,6 @@ impl Operations {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -264,14 +264,15 @@ impl Stage {
         let mut beside = Vec::new();
         if side.has_backend() {
             let (following, of) = (backend.clone(), handle.clone());
-            beside.push(tokio::spawn(async move { drop(following.follow(of).await) }));
+            // As a process does: a database that does not answer at first is listened to later.
+            beside.push(tokio::spawn(async move { while following.follow(of.clone()).await.is_err() {} }));
             let (network, of) = (Over { script: self.network.clone(), target }, handle.clone());
             beside.push(tokio::spawn(async move { backend.answer(Arc::new(network), of).await }));
         }
         if side.has_agent() {
             beside.push(tokio::spawn(carrying.carry()));
             let of = handle.clone();
-            beside.push(tokio::spawn(async move { drop(agent.follow(of).await) }));
+            beside.push(tokio::spawn(async move { while agent.follow(of.clone()).await.is_err() {} }));
         }
         self.roles.push(Roles { side, handle, host: tokio::spawn(host.run()), beside });
     }
