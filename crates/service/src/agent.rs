@@ -7,12 +7,16 @@ mod operations;
 mod step;
 mod wanted;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_kernel::operator::{Operator, Reaching};
+use switchboard_ledger::ids::{EngineClusterId, EngineInstanceId, Uid};
+use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::{LedgerError, View};
 
 use crate::open::Open;
+use crate::rows;
 use crate::store::Store;
 use follow::Asked;
 use operations::Names;
@@ -29,13 +33,18 @@ pub const PROJECTS_NAME: &str = "gitops-projects";
 /// Of how many Operations it is kept in mind which objects they are about.
 const MAX_GUESSES: usize = 10_000;
 
-/// The agent role. It works for every Argo CD of the management cluster that the database knows.
+/// The agent role. It works for every Argo CD of its own cluster that the database knows, and for none of another: that has an agent
+/// of its own.
 #[derive(Clone)]
 pub struct Agent(Arc<Inner>);
 
 struct Inner {
     store: Store,
     isolated: bool,
+    /// What its cluster is known by.
+    cluster: Uid,
+    /// Clusters by their rows that are its own: what is so stays so.
+    own: Mutex<BTreeSet<EngineClusterId>>,
     /// Which objects open Operations were about when they were last looked at.
     names: Mutex<BTreeMap<String, Names>>,
     /// What is asked for and not done, as far as the database told.
@@ -43,9 +52,11 @@ struct Inner {
 }
 
 impl Agent {
-    /// Over a database. With `isolated`, tenants have projects of their own; as the backend's.
-    pub fn new(store: Store, isolated: bool) -> Agent {
-        Agent(Arc::new(Inner { store, isolated, names: Mutex::default(), open: Mutex::default() }))
+    /// Over a database, for the cluster that is known by this uid ([`crate::setup::known_as`]). With `isolated`, tenants have projects
+    /// of their own; as the backend's.
+    pub fn new(store: Store, isolated: bool, cluster: Uid) -> Agent {
+        let (own, names, open) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Agent(Arc::new(Inner { store, isolated, cluster, own, names, open }))
     }
 
     /// Its operators.
@@ -60,6 +71,25 @@ impl Agent {
 
     fn store(&self) -> &Store {
         &self.0.store
+    }
+
+    /// Whether an Argo CD is on its cluster.
+    async fn has(&self, view: &mut View, instance: &EngineInstance) -> Result<bool, LedgerError> {
+        let own = || self.0.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if own().contains(&instance.cluster) {
+            return Ok(true);
+        }
+        let has = rows::is_at(view, instance, &self.0.cluster).await?;
+        if has {
+            own().insert(instance.cluster.clone());
+        }
+        Ok(has)
+    }
+
+    /// The Argo CD of a row, if it is on its cluster.
+    async fn instance(&self, view: &mut View, id: &EngineInstanceId) -> Result<Option<EngineInstance>, LedgerError> {
+        let Some(instance) = rows::instance(view, id).await? else { return Ok(None) };
+        Ok(self.has(view, &instance).await?.then_some(instance))
     }
 
     fn is_isolated(&self) -> bool {

@@ -61,13 +61,22 @@ pub struct Settings {
     pub cluster: Option<Uid>,
     /// Whether Argo CD runs on the tenants' cluster: only then is a tenant's own namespace a place to deploy to.
     pub in_cluster: bool,
+    /// What the cluster is known by that is rung on ([`crate::setup::known_as`]); any Argo CD is taken to be on it if nobody says.
+    pub engine: Option<Uid>,
     /// How long an Operation that nobody rings for is left alone.
     pub ring_after: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { isolated: true, shared: false, cluster: None, in_cluster: true, ring_after: RING_AFTER }
+        Settings {
+            isolated: true,
+            shared: false,
+            cluster: None,
+            in_cluster: true,
+            engine: None,
+            ring_after: RING_AFTER,
+        }
     }
 }
 

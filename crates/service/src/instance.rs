@@ -15,7 +15,8 @@ use crate::rows;
 /// An Argo CD, and what makes sure that it is the one.
 pub type Seat = (EngineInstance, Vec<Change>);
 
-/// The Argo CD for what a tenant deploys to an environment. What makes it so goes into the transaction that relies on it.
+/// The Argo CD for what a tenant deploys to an environment. What makes it so goes into the transaction that relies on it. With `at`, one
+/// on that cluster: a tenant's own namespace is on no other.
 ///
 /// # Errors
 /// As reading; the inner one if none takes it.
@@ -23,6 +24,7 @@ pub async fn place(
     view: &mut View,
     user: &UserId,
     environment: &ManagedEnvironmentId,
+    at: Option<&Uid>,
     now: Moment,
 ) -> Result<Result<Seat, NoRoom>, LedgerError> {
     let placement = placement(view, user, environment).await?;
@@ -31,7 +33,17 @@ pub async fn place(
         None => {
             let filter =
                 Filter::all().is("clusteraccess_user_id", user).is("clusteraccess_managed_environment_id", environment);
-            (view.list::<ClusterAccess>(&filter).await?, candidates(view).await?)
+            let mut fleet = candidates(view).await?;
+            if let Some(cluster) = at {
+                let mut near = Vec::new();
+                for candidate in fleet {
+                    if rows::is_at(view, &candidate.instance, cluster).await? {
+                        near.push(candidate);
+                    }
+                }
+                fleet = near;
+            }
+            (view.list::<ClusterAccess>(&filter).await?, fleet)
         }
     };
     let unit = Unit { user: user.clone(), environment: environment.clone() };
@@ -119,6 +131,7 @@ pub async fn register(
         instances: &instances,
         members: &members,
         limits: Limits::default(),
+        anew: false,
         now,
     };
     Ok(setup::register(&input, id).1)

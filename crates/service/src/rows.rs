@@ -44,6 +44,31 @@ pub async fn instance(view: &mut View, id: &EngineInstanceId) -> Read<Option<Eng
     view.get(&Key::from(id)).await
 }
 
+/// Whether an Argo CD is on the cluster that is known by this uid. One whose cluster no uid is known of is taken to be: nobody can tell.
+///
+/// # Errors
+/// As reading.
+pub async fn is_at(view: &mut View, instance: &EngineInstance, cluster: &Uid) -> Read<bool> {
+    let filter = Filter::all()
+        .is("db_relation_type", KubernetesRelation::EngineCluster)
+        .is("db_relation_key", instance.cluster.as_str());
+    let known: Vec<KubernetesToDatabase> = view.list(&filter).await?;
+    Ok(known.is_empty() || known.iter().any(|row| row.resource_uid == *cluster))
+}
+
+/// The Argo CD in a namespace of that cluster.
+///
+/// # Errors
+/// As reading.
+pub async fn instance_in(view: &mut View, namespace: &str, cluster: &Uid) -> Read<Option<EngineInstance>> {
+    for instance in view.list::<EngineInstance>(&Filter::all().is("namespace_name", namespace)).await? {
+        if is_at(view, &instance, cluster).await? {
+            return Ok(Some(instance));
+        }
+    }
+    Ok(None)
+}
+
 /// Operations about a row, of whatever table: ids are never the same.
 ///
 /// # Errors

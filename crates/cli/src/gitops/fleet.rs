@@ -73,6 +73,10 @@ struct Add {
     /// Take the namespace though it is a tenant's, who can read there what all units of the instance deploy with
     #[arg(long)]
     force: bool,
+
+    /// Take the cluster for the one that an instance in a namespace of that name was on: it was made anew
+    #[arg(long)]
+    cluster_made_anew: bool,
 }
 
 #[derive(Args)]
@@ -181,6 +185,7 @@ impl Add {
             reach: if self.namespaced { Reach::Namespace } else { Reach::Cluster },
             create: self.create_namespace,
             force: self.force,
+            anew: self.cluster_made_anew,
         };
         fleet.add(&wanted).await?;
         self.engines.show(&fleet, &self.instance).await

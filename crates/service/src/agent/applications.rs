@@ -61,7 +61,7 @@ impl Outward for Applications {
     fn reach(&self, request: &Value) -> Result<Value, String> {
         let plan = self.0.store().wait(async {
             let seen: Seen = serde_json::from_value(request.clone())?;
-            self.0.store().settle(async |view| decide_on(view, &seen).await).await
+            self.0.store().settle(async |view| self.decide_on(view, &seen).await).await
         })?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
@@ -80,28 +80,34 @@ impl Outward for Applications {
     }
 }
 
-async fn decide_on(view: &mut switchboard_ledger::View, seen: &Seen) -> Result<(Vec<Change>, Plan), ServiceError> {
-    let labelled: Option<Application> = match seen.object.as_ref().and_then(application::row_of) {
-        Some(id) => view.get(&Key::from(id)).await?,
-        None => None,
-    };
-    let found = match labelled.filter(|row| row.name == seen.name) {
-        Some(row) => Some(row),
-        // One that went, lost its label or was given another is found by its name.
-        None => view.list(&Filter::all().is("name", seen.name.as_str())).await?.pop(),
-    };
-    let Some(row) = found else { return Ok((vec![], Plan::nothing())) };
-    // What another Argo CD says of it is not asked for: it may be on its way from there to here, or back.
-    let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == seen.namespace);
-    if !here {
-        return Ok((vec![], Plan::nothing()));
+impl Applications {
+    async fn decide_on(
+        &self,
+        view: &mut switchboard_ledger::View,
+        seen: &Seen,
+    ) -> Result<(Vec<Change>, Plan), ServiceError> {
+        let labelled: Option<Application> = match seen.object.as_ref().and_then(application::row_of) {
+            Some(id) => view.get(&Key::from(id)).await?,
+            None => None,
+        };
+        let found = match labelled.filter(|row| row.name == seen.name) {
+            Some(row) => Some(row),
+            // One that went, lost its label or was given another is found by its name.
+            None => view.list(&Filter::all().is("name", seen.name.as_str())).await?.pop(),
+        };
+        let Some(row) = found else { return Ok((vec![], Plan::nothing())) };
+        // What another Argo CD says of it is not asked for: it may be on its way from there to here, or back.
+        let instance = self.0.instance(view, &row.instance).await?;
+        if instance.is_none_or(|one| one.namespace != seen.namespace) {
+            return Ok((vec![], Plan::nothing()));
+        }
+        let mut changes = Vec::new();
+        if let Some(said) = seen.object.as_ref().map(|object| &object["status"]).filter(|status| status.is_object()) {
+            changes.extend(said_of(view, &row, said).await?);
+        }
+        let plan = undo(view, &row, seen, &mut changes).await?;
+        Ok((changes, plan))
     }
-    let mut changes = Vec::new();
-    if let Some(said) = seen.object.as_ref().map(|object| &object["status"]).filter(|status| status.is_object()) {
-        changes.extend(said_of(view, &row, said).await?);
-    }
-    let plan = undo(view, &row, seen, &mut changes).await?;
-    Ok((changes, plan))
 }
 
 /// What Argo CD says, if it is something else than before.

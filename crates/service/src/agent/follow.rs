@@ -31,7 +31,7 @@ pub(super) type Asked = (String, Unit);
 /// Units to wake, by the tenant they are about: tenants take turns, though their units share the namespace of an Argo CD.
 type Woken = BTreeMap<String, Vec<Unit>>;
 
-/// The namespaces of Argo CDs.
+/// The namespaces of Argo CDs; none for those of other clusters.
 type Places = BTreeMap<EngineInstanceId, Option<String>>;
 
 impl Agent {
@@ -113,7 +113,7 @@ impl Agent {
             false => self.of_keys(&mut view, &keys).await?,
         };
         for row in &rows {
-            let Some((tenant, unit)) = asked(&mut view, row, &mut places).await? else {
+            let Some((tenant, unit)) = self.asked(&mut view, row, &mut places).await? else {
                 self.open().remove(&row.id);
                 continue;
             };
@@ -139,20 +139,25 @@ impl Agent {
         }
         Ok(open)
     }
-}
 
-/// Who does what a row asks for, if it is taken from the database.
-async fn asked(view: &mut View, row: &Operation, places: &mut Places) -> Result<Option<Asked>, ServiceError> {
-    if !is_of_service(&row.id) {
-        return Ok(None);
+    /// Who does what a row asks for, if it is taken from the database, and by this agent.
+    async fn asked(
+        &self,
+        view: &mut View,
+        row: &Operation,
+        places: &mut Places,
+    ) -> Result<Option<Asked>, ServiceError> {
+        if !is_of_service(&row.id) {
+            return Ok(None);
+        }
+        if !places.contains_key(&row.instance) {
+            let instance = self.instance(view, &row.instance).await?;
+            places.insert(row.instance.clone(), instance.map(|instance| instance.namespace));
+        }
+        let Some(Some(namespace)) = places.get(&row.instance) else { return Ok(None) };
+        let tenant = row.owner.as_ref().map(|owner| owner.as_str().to_string()).unwrap_or_default();
+        Ok(Some((tenant, Unit::object(namespace, &kinds::operation::name(&row.id)))))
     }
-    if !places.contains_key(&row.instance) {
-        let instance = rows::instance(view, &row.instance).await?;
-        places.insert(row.instance.clone(), instance.map(|instance| instance.namespace));
-    }
-    let Some(Some(namespace)) = places.get(&row.instance) else { return Ok(None) };
-    let tenant = row.owner.as_ref().map(|owner| owner.as_str().to_string()).unwrap_or_default();
-    Ok(Some((tenant, Unit::object(namespace, &kinds::operation::name(&row.id)))))
 }
 
 /// Says whether the kernel is still there.

@@ -238,8 +238,14 @@ impl Operations {
             plan
         };
         let Some(row) = row else { return Ok((vec![], silent())) };
-        let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == ring.namespace);
-        if !here {
+        let instance = rows::instance(view, &row.instance).await?;
+        if let Some(instance) = &instance
+            && !self.0.has(view, instance).await?
+        {
+            // It is for another cluster's agent, whoever rings for it here.
+            return Ok((vec![], Plan::nothing()));
+        }
+        if instance.is_none_or(|one| one.namespace != ring.namespace) {
             if ring.name != kinds::operation::name(&row.id) {
                 // Whoever rings at the wrong door is not answered, and not sent away either.
                 return Ok((vec![], Plan::nothing()));

@@ -236,12 +236,13 @@ impl Deployments {
         let uid = wanted.map(|wanted| wanted.metadata.id());
         let there = known.iter().find(|known| uid.as_ref() == Some(&known.mapping.deployment_uid));
         let there = there.and_then(|known| known.application.as_ref());
-        let instance = match (there, environment) {
-            (Some(there), Some(environment)) if there.environment.as_ref() != Some(environment) => {
-                Some(instance::place(view, &user.id, environment, asked.now()?.moment).await?)
-            }
+        let at = self.0.settings().engine.as_ref().filter(|_| matches!(target, Target::Own(_)));
+        let stays = there.filter(|there| environment.is_none_or(|wanted| there.environment.as_ref() == Some(wanted)));
+        let instance = match (stays, environment) {
             (Some(there), _) => rows::instance(view, &there.instance).await?.map(|one| Ok((one, Vec::new()))),
-            (None, Some(environment)) => Some(instance::place(view, &user.id, environment, asked.now()?.moment).await?),
+            (None, Some(environment)) => {
+                Some(instance::place(view, &user.id, environment, at, asked.now()?.moment).await?)
+            }
             (None, None) => None,
         };
         Ok(Rows { user, known, target, instance, operations, repositories, compared })

@@ -86,7 +86,13 @@ impl Upkeep {
         let ring_after = i64::try_from(self.0.settings().ring_after.as_millis()).unwrap_or(i64::MAX);
         // One that is not to be yet was written by somebody whose clock is ahead: nobody knows how old it is.
         old.retain(|row| !(0..ring_after).contains(&now.since_ms(row.created_on)));
-        let instances: Vec<EngineInstance> = rows::instance(&mut view, instance).await?.into_iter().collect();
+        let mut instances: Vec<EngineInstance> = rows::instance(&mut view, instance).await?.into_iter().collect();
+        // On another cluster somebody of that cluster's own is to look at it.
+        if let (Some(found), Some(engine)) = (instances.first(), &self.0.settings().engine)
+            && !rows::is_at(&mut view, found, engine).await?
+        {
+            instances.clear();
+        }
         view.end().await?;
         let mut plan = Plan::in_order();
         let rings = tidy(&old, &[], &instances, now).writes;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use switchboard_gitops::fleet::Unit;
 use switchboard_gitops::fleet::moving::{self, Next};
-use switchboard_ledger::ids::{InstanceState, MoveId, MoveStep};
+use switchboard_ledger::ids::{InstanceState, MoveId, MoveStep, Uid};
 use switchboard_ledger::rows::fleet::{Move, Placement};
 use switchboard_ledger::rows::{Application, EngineInstance};
 use switchboard_ledger::{Change, Filter, Key, Signal};
@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use super::objects::Written;
 use super::{Fleet, FleetError};
-use crate::ids;
+use crate::{ids, rows};
 
 /// How long until a move is tried again that a cluster or the database was in the way of.
 const RETRY: Duration = Duration::from_secs(2);
@@ -45,6 +45,7 @@ impl Fleet {
                 return Ok(row);
             }
             let (row, mut changes) = moving::begin(&placement, &target.id, MoveId::from(ids::new()), self.now())?;
+            self.reaches(&placement, target).await?;
             self.takes(target, unit).await?;
             // One that is over is kept until the next begins: there are never more than units.
             let earlier: Vec<Move> = self.store.ledger().list(&Filter::all().is("move_user_id", &unit.user)).await?;
@@ -53,6 +54,26 @@ impl Fleet {
             if self.store.commit(&changes).await? {
                 return Ok(row);
             }
+        }
+    }
+
+    /// Whether both ends of a move are on this cluster: whoever carries it must see what is deployed by both.
+    async fn reaches(&self, placement: &Placement, target: &EngineInstance) -> Result<(), FleetError> {
+        let cluster = self.cluster().await?;
+        let mut view = self.store.ledger().view().await?;
+        let source = rows::instance(&mut view, &placement.instance).await?;
+        let mut is_far = false;
+        for end in source.iter().chain([target]) {
+            is_far = is_far || !rows::is_at(&mut view, end, &cluster).await?;
+        }
+        view.end().await?;
+        match is_far {
+            true => Err(FleetError::NotTaken {
+                namespace: target.namespace.clone(),
+                why: "is on another cluster than the unit, or than this command works on".to_string(),
+                hint: "units move between instances of one cluster; give it with --kubeconfig or --context",
+            }),
+            false => Ok(()),
         }
     }
 
@@ -154,11 +175,26 @@ impl Fleet {
         }
     }
 
+    /// Open moves on this cluster; those on others are carried by their own agents.
+    async fn open(&self, cluster: &Uid) -> Result<Vec<Move>, FleetError> {
+        let mut view = self.store.ledger().view().await?;
+        let mut open = Vec::new();
+        for row in view.list::<Move>(&Filter::all()).await?.into_iter().filter(moving::is_open) {
+            if let Some(target) = rows::instance(&mut view, &row.target).await?
+                && rows::is_at(&mut view, &target, cluster).await?
+            {
+                open.push(row);
+            }
+        }
+        view.end().await?;
+        Ok(open)
+    }
+
     async fn carry_until_lost(&self) -> Result<(), FleetError> {
         let mut signals = self.store.ledger().signals().await?;
+        let cluster = self.cluster().await?;
         loop {
-            let mut open: Vec<Move> = self.store.ledger().list(&Filter::all()).await?;
-            open.retain(moving::is_open);
+            let open = self.open(&cluster).await?;
             if open.is_empty() {
                 while !concerns_moves(&signals.next().await) {}
                 continue;

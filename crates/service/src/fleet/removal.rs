@@ -8,6 +8,7 @@ use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId,
 use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
 use switchboard_ledger::{Change, Filter, Moment, View};
 
+use super::members::entry_of;
 use super::{Entry, Fleet, FleetError, entries};
 use crate::error::ServiceError;
 use crate::ids;
@@ -22,11 +23,11 @@ impl Fleet {
     /// # Errors
     /// When it has units, or Applications of the original.
     pub async fn remove(&self, namespace: &str) -> Result<EngineInstance, FleetError> {
+        let cluster = self.cluster().await?;
         for _ in 0..MAX_ATTEMPTS {
             let mut view = self.store.ledger().view().await?;
             let all = entries(&mut view).await?;
-            let entry = all.iter().find(|entry| entry.candidate.instance.namespace == namespace);
-            let entry = entry.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))?;
+            let entry = &entry_of(&mut view, namespace, &cluster).await?;
             unused(entry)?;
             let instance = entry.candidate.instance.clone();
             let left: Vec<RepositoryCredentials> =

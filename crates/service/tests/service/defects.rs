@@ -108,6 +108,7 @@ async fn an_argo_cd_whose_namespace_is_made_anew_is_the_same(base: Base) {
             reach: switchboard_gitops::fleet::setup::Reach::Namespace,
             create: false,
             force: false,
+            anew: false,
         })
         .await
         .unwrap();

@@ -72,7 +72,8 @@ async fn a_namespace_of_a_tenant_is_no_instance(base: Base) {
     let limits = Limits { max_applications: None, max_environments: None };
     // One has rows; of the other there may be none, but it has resources.
     for tenant in ["shop", "bank"] {
-        let wanted = Wanted { namespace: tenant, limits, reach: Reach::Cluster, create: true, force: false };
+        let wanted =
+            Wanted { namespace: tenant, limits, reach: Reach::Cluster, create: true, force: false, anew: false };
         let told = fleet.add(&wanted).await.unwrap_err();
         assert!(matches!(&told, FleetError::IsTenant(of) if of == tenant), "{told}");
         let secret = format!("/api/v1/namespaces/{tenant}/secrets/argocd-secret");
@@ -92,6 +93,7 @@ async fn an_instance_is_prepared_and_registered(base: Base) {
         reach: Reach::Cluster,
         create: false,
         force: false,
+        anew: false,
     };
     assert!(matches!(fleet.add(&wanted).await, Err(FleetError::NoNamespace(name)) if name == "third"));
     fleet.add(&Wanted { create: true, ..wanted }).await.unwrap();

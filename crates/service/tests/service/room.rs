@@ -32,11 +32,17 @@ async fn a_unit_is_not_moved_to_where_nothing_new_is_taken(base: Base) {
     assert!(refused().await.contains("is cordoned\nhint: "));
     fleet.set_state(OTHER, InstanceState::Active).await.unwrap();
     let limits = Limits { max_applications: Some(1), max_environments: None };
-    fleet.add(&Wanted { namespace: OTHER, limits, reach: Reach::Cluster, create: false, force: false }).await.unwrap();
+    fleet
+        .add(&Wanted { namespace: OTHER, limits, reach: Reach::Cluster, create: false, force: false, anew: false })
+        .await
+        .unwrap();
     assert!(refused().await.contains("has 0 of at most 1 Applications, and 2 would come"));
     assert!(stage.all::<Move>().await.is_empty(), "nothing was begun");
     let limits = Limits { max_applications: Some(2), max_environments: None };
-    fleet.add(&Wanted { namespace: OTHER, limits, reach: Reach::Cluster, create: false, force: false }).await.unwrap();
+    fleet
+        .add(&Wanted { namespace: OTHER, limits, reach: Reach::Cluster, create: false, force: false, anew: false })
+        .await
+        .unwrap();
     let target = fleet.instance(OTHER).await.unwrap();
     assert_ne!(fleet.begin(&unit, &target).await.unwrap().source, target.id);
     assert_ne!(target.namespace, ARGOCD);

@@ -144,7 +144,7 @@ impl Stage {
         }
         fill(&base, &Clients { tenants: tenants.clone(), engine: engine.clone(), target: target.clone() }).await;
         let ledger = base.ready().await;
-        let system = system(&tenants).await;
+        let (system, engines) = (system(&tenants).await, system(&engine).await);
         Stage {
             argo: Argo::start(engine.clone(), ARGOCD),
             tenants,
@@ -154,6 +154,7 @@ impl Stage {
             settings: backend::Settings {
                 cluster: Some(system),
                 in_cluster: !apart,
+                engine: Some(engines),
                 ring_after: Duration::from_millis(200),
                 ..backend::Settings::default()
             },
@@ -191,6 +192,34 @@ impl Stage {
             _base: Base::sqlite(),
         };
         stage.start_side(Side::Backend, None, stage.clients()).await;
+        stage
+    }
+
+    /// Another cluster with an Argo CD in a namespace of the same name, and an agent of its own, that shares the database.
+    pub async fn engine_beside(&self) -> Stage {
+        let cluster = Cluster::ephemeral().await;
+        cluster.start_controllers();
+        let engine = cluster.client();
+        for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
+            create(&engine, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+        }
+        let settings = backend::Settings { engine: Some(system(&engine).await), ..self.settings.clone() };
+        let mut stage = Stage {
+            argo: Argo::start(engine.clone(), ARGOCD),
+            tenants: self.tenants.clone(),
+            engine,
+            target: self.target.clone(),
+            ledger: self.ledger.clone(),
+            settings,
+            clusters: vec![cluster],
+            roles: Vec::new(),
+            others: Mutex::default(),
+            network: Arc::default(),
+            label: String::new(),
+            _base: Base::sqlite(),
+        };
+        stage.add_instance(ARGOCD).await;
+        stage.start_side(Side::Agent, None, stage.clients()).await;
         stage
     }
 
@@ -243,7 +272,7 @@ impl Stage {
             store = store.gated(gate);
         }
         let backend = Backend::new(store.clone(), self.settings.clone());
-        let agent = Agent::new(store.clone(), self.settings.isolated);
+        let agent = Agent::new(store.clone(), self.settings.isolated, self.settings.engine.clone().unwrap());
         let carrying = fleet(store, engine.clone());
         let (one, other) = (ClusterName::new("tenants"), ClusterName::new("engine"));
         let settings = Settings {

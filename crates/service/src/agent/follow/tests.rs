@@ -2,7 +2,7 @@
 
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::OperationResource;
-use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::rows::{EngineInstance, KubernetesToDatabase};
 use switchboard_ledger::{Address, Change, Filter, Ledger, Moment, Sealing};
 
 use super::*;
@@ -38,7 +38,12 @@ pub fn operation(id: &str, instance: &EngineInstance, state: OperationState) -> 
 }
 
 pub fn agent(ledger: &Ledger) -> Agent {
-    Agent::new(Store::new(ledger.clone(), tokio::runtime::Handle::current()), true)
+    agent_of(ledger, "s")
+}
+
+/// The agent of a cluster.
+fn agent_of(ledger: &Ledger, cluster: &str) -> Agent {
+    Agent::new(Store::new(ledger.clone(), tokio::runtime::Handle::current()), true, cluster.into())
 }
 
 fn changed(key: &str) -> Vec<Signal> {
@@ -82,4 +87,20 @@ async fn what_somebody_else_wrote_is_left_to_who_rings_for_it() {
         assert!(names(agent.woken(&news).await.unwrap()).is_empty());
     }
     assert!(agent.open().next().is_none());
+}
+
+#[tokio::test]
+async fn what_is_for_another_clusters_agent_is_left_to_it() {
+    let (ledger, instance) = ledger().await;
+    ledger.commit(&[Change::insert(&operation(ID, &instance, OperationState::Waiting))]).await.unwrap();
+    for news in [changed(ID), vec![Signal::Everything]] {
+        let other = agent_of(&ledger, "another");
+        assert!(names(other.woken(&news).await.unwrap()).is_empty() && other.open().next().is_none());
+        assert_eq!(names(agent(&ledger).woken(&news).await.unwrap()), [UNIT]);
+    }
+    // Of a cluster that no uid is known of, nobody can say that it is another.
+    let mappings: Vec<KubernetesToDatabase> = ledger.list(&Filter::all()).await.unwrap();
+    ledger.commit(&mappings.iter().map(Change::delete).collect::<Vec<_>>()).await.unwrap();
+    let other = agent_of(&ledger, "another");
+    assert_eq!(names(other.woken(&[Signal::Everything]).await.unwrap()), [UNIT]);
 }
