@@ -1,5 +1,7 @@
 //! What a cluster serves, as must-gather-like directories say it: the two aggregated discovery documents.
 
+mod join;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -104,23 +106,10 @@ impl Discovery {
         Self::new(keep(&self.api), keep(&self.apis))
     }
 
-    /// The same and what `other` serves beside it; of a group and version that both have, ours.
+    /// The same and what `other` serves beside it; of a resource that both have, in the same group and version, ours.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
-        let both = |ours: &Value, theirs: &Value| {
-            let mut joined = ours.clone();
-            let mut groups: Vec<Value> = list(&ours["items"]).cloned().collect();
-            for group in list(&theirs["items"]) {
-                let name = group_name(group);
-                match groups.iter_mut().find(|ours| group_name(ours) == name) {
-                    None => groups.push(group.clone()),
-                    Some(ours) => join_versions(ours, group),
-                }
-            }
-            joined["items"] = Value::Array(groups);
-            joined
-        };
-        Self::new(both(&self.api, &other.api), both(&self.apis, &other.apis))
+        Self::new(join::both(&self.api, &other.api), join::both(&self.apis, &other.apis))
     }
 
     /// The document for `/api`.
@@ -144,15 +133,6 @@ impl Default for Discovery {
     fn default() -> Self {
         let empty = json!({"apiVersion": "apidiscovery.k8s.io/v2", "items": [], "kind": "APIGroupDiscoveryList", "metadata": {}});
         Self::new(empty.clone(), empty)
-    }
-}
-
-fn join_versions(ours: &mut Value, theirs: &Value) {
-    let known: BTreeSet<String> = list(&ours["versions"]).map(|version| text(&version["version"])).collect();
-    let further: Vec<Value> =
-        list(&theirs["versions"]).filter(|version| !known.contains(&text(&version["version"]))).cloned().collect();
-    if let Some(versions) = ours["versions"].as_array_mut() {
-        versions.extend(further);
     }
 }
 

@@ -53,3 +53,6 @@ fn bare(document: &Value) -> Value {
     }
     bare
 }
+
+#[cfg(test)]
+mod tests;
