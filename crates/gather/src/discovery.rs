@@ -20,6 +20,11 @@ pub const API_FILE: &str = "aggregated-discovery-api.yaml";
 /// The file for `/apis`.
 pub const APIS_FILE: &str = "aggregated-discovery-apis.yaml";
 
+/// How a cluster is asked for them: `v2` is known since Kubernetes 1.30, `v2beta1`, of the same shape, since 1.27. One that knows
+/// neither gives the documents of old, instead of a refusal that says nothing.
+pub const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
 /// The documents library-go carries for directories without their own: an OpenShift cluster of 2024.
 static CARRIED: LazyLock<Discovery> = LazyLock::new(|| {
     let read = |text: &str| yaml::read(text).expect("the carried discovery is YAML").value;

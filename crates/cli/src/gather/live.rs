@@ -3,7 +3,7 @@
 use http::header::ACCEPT;
 use serde_json::Value;
 use switchboard_gather::contract::{ResourceList, ResourceType, Rules};
-use switchboard_gather::discovery::Discovery;
+use switchboard_gather::discovery::{self, Discovery};
 use switchboard_gather::prune::{PruneError, Pruned, Pruning, Question};
 use switchboard_object::selector::LabelSelector;
 
@@ -11,8 +11,6 @@ use crate::reach::{Reach, ReachError};
 
 /// How many objects one answer to a list brings.
 const PAGE: usize = 500;
-/// The form discovery is asked in.
-const AGGREGATED: &str = "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io,application/json";
 
 /// A cluster that cannot be reached or asked.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +41,11 @@ pub struct Live {
 impl Live {
     /// By a kubeconfig, or by what the environment says.
     pub async fn connect(reach: &Reach) -> Result<Self, LiveError> {
-        let client = reach.client().await?;
+        Self::over(reach.client().await?).await
+    }
+
+    /// Over a client.
+    async fn over(client: kube::Client) -> Result<Self, LiveError> {
         let discovery = Discovery::new(document(&client, "/api").await?, document(&client, "/apis").await?);
         Ok(Self { client, discovery })
     }
@@ -120,7 +122,7 @@ impl Live {
 }
 
 async fn document(client: &kube::Client, path: &str) -> Result<Value, LiveError> {
-    let request = request(path, Some(AGGREGATED)).map_err(|_| LiveError::NoDiscovery)?;
+    let request = request(path, Some(discovery::ACCEPT)).map_err(|_| LiveError::NoDiscovery)?;
     let document: Value = client.request(request).await.map_err(|error| LiveError::Discovery(Box::new(error)))?;
     if document["kind"] == "APIGroupDiscoveryList" { Ok(document) } else { Err(LiveError::NoDiscovery) }
 }
@@ -141,3 +143,6 @@ fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b':');
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
+
+#[cfg(test)]
+mod tests;
