@@ -61,7 +61,8 @@ impl Live {
                 None => Ok(Vec::new()),
                 Some(served) => {
                     let namespace = if served.namespaced { &one.namespace } else { "" };
-                    self.get(&format!("{}/{}", path(&one.of, namespace), encode(&one.name))).await
+                    let path = format!("{}/{}", path(&one.of, namespace), segment(&one.name)?);
+                    self.get(&path, &one.name).await
                 }
             },
             Question::Generated { of, namespace, .. } => self.pages(listed(of, namespace, "?".into())).await,
@@ -91,9 +92,14 @@ impl Live {
         }
     }
 
-    async fn get(&self, path: &str) -> Result<Vec<Value>, String> {
+    /// One object. Anything else that comes, such as a list, was not asked for and is not kept.
+    async fn get(&self, path: &str, name: &str) -> Result<Vec<Value>, String> {
         match self.client.request::<Value>(request(path, None)?).await {
-            Ok(object) => Ok(vec![object]),
+            Ok(object) if object["metadata"]["name"] == name => Ok(vec![object]),
+            Ok(other) => {
+                let kind = other["kind"].as_str().unwrap_or("thing without a kind");
+                Err(format!("the cluster answered with something else, a {kind}"))
+            }
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
             Err(error) => Err(error.to_string()),
         }
@@ -125,6 +131,15 @@ async fn document(client: &kube::Client, path: &str) -> Result<Value, LiveError>
     let request = request(path, Some(discovery::ACCEPT)).map_err(|_| LiveError::NoDiscovery)?;
     let document: Value = client.request(request).await.map_err(|error| LiveError::Discovery(Box::new(error)))?;
     if document["kind"] == "APIGroupDiscoveryList" { Ok(document) } else { Err(LiveError::NoDiscovery) }
+}
+
+/// A name as the last part of a path. One that is empty, or that whoever stands between may take out of the path, would ask for
+/// all objects instead of one.
+fn segment(name: &str) -> Result<String, String> {
+    match name {
+        "" | "." | ".." => Err(format!("`{name}` is no name that can be asked for")),
+        name => Ok(encode(name)),
+    }
 }
 
 fn request(path: &str, accept: Option<&str>) -> Result<http::Request<Vec<u8>>, String> {

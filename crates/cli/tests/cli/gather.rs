@@ -214,3 +214,39 @@ async fn inputs_are_gathered_from_a_live_cluster() {
     assert!(text("namespaces/shop/shop.yaml").contains("phase: Active"));
     assert!(text("aggregated-discovery-apis.yaml").contains("deployments"));
 }
+
+/// A request for a Secret without a name is one for all of them: they came as they are, whatever was to be taken out.
+#[tokio::test]
+async fn an_empty_name_in_a_list_brings_no_secrets_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = "applyConfigurationResources:
+  resourceReferences:
+  - referringResource: {group: rbac.authorization.k8s.io, version: v1, resource: roles, namespace: shop, name: reader}
+    type: ImplicitNamespacedReference
+    implicitNamespacedReference: {group: '', version: v1, resource: secrets, namespace: shop, nameJSONPath: '$.rules[0].resourceNames'}
+";
+    write(folder.path(), "inputs.yaml", inputs);
+    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let client = cluster.client(CONTEXT).await;
+    let made = |path: &str, value: serde_json::Value| {
+        let request = http::Request::post(path).header("Content-Type", "application/json");
+        let (client, request) = (client.clone(), request.body(value.to_string().into_bytes()).unwrap());
+        async move { client.request::<serde_json::Value>(request).await.unwrap() }
+    };
+    made("/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
+    for name in ["tok", "other"] {
+        let secret = json!({"metadata": {"name": name}, "stringData": {"key": "hush"}});
+        made("/api/v1/namespaces/shop/secrets", secret).await;
+    }
+    let rule = json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["", "tok"]});
+    let role = json!({"metadata": {"name": "reader"}, "rules": [rule]});
+    made("/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles", role).await;
+    let mut command =
+        switchboard(&["gather", "collect", "--input-resources", "inputs.yaml", "--to", "input", "--redact"]);
+    let output = command.arg("--kubeconfig").arg(&cluster.kubeconfig).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("wrote 2 objects into 4 files"), "{}", said(&output));
+    let secrets = fs::read_to_string(folder.path().join("input/namespaces/shop/core/secrets.yaml")).unwrap();
+    assert!(secrets.contains("name: tok") && !secrets.contains("name: other"), "{secrets}");
+    assert!(secrets.contains("key: cmVkYWN0ZWQ=") && !secrets.contains("aHVzaA=="), "{secrets}");
+}

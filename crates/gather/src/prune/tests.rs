@@ -129,6 +129,27 @@ fn another_version_is_an_error_and_not_an_absence() {
     );
 }
 
+/// One object for each name: a request without a name is answered with all of them.
+#[test]
+fn an_empty_name_among_others_names_nothing() {
+    let inputs = |path: &str| {
+        format!(
+            "{{resourceReferences: [{{{CONFIG}, type: ImplicitNamespacedReference, implicitNamespacedReference: {{{SECRETS}, namespace: shop, nameJSONPath: '{path}'}}}}]}}"
+        )
+    };
+    let from = dump(json!({"names": ["", "b"]}));
+    for path in ["$.spec.names", "$.spec.names[*]"] {
+        check(&inputs(path), &from, &["configs.example.com/cluster", "secrets/shop/b"]);
+        let text = format!("applyConfigurationResources: {}", inputs(path));
+        let inputs = InputResources::read(&text).unwrap();
+        let mut asked = Pruning::new(&inputs.apply_configuration_resources, Rules::Native);
+        let first = asked.questions().remove(0);
+        let config = ask(&first, &from);
+        asked.answer(first, config);
+        assert_eq!(asked.questions().iter().map(ToString::to_string).collect::<Vec<_>>(), ["secrets/shop/b"], "{path}");
+    }
+}
+
 #[test]
 fn secrets_keep_their_keys() {
     let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"}}, "data": {"tls.key": "c2VjcmV0"}, "type": "x"});

@@ -2,6 +2,7 @@
 
 use kube::client::Body;
 use serde_json::json;
+use switchboard_gather::contract::ExactResource;
 
 use super::*;
 
@@ -25,6 +26,11 @@ fn knowing(version: Option<&'static str>) -> kube::Client {
     kube::Client::new(service, "default")
 }
 
+fn secret(name: &str) -> Question {
+    let of = ResourceType::new("", "v1", "secrets");
+    Question::Get(ExactResource { of, namespace: "shop".into(), name: name.into() })
+}
+
 #[tokio::test]
 async fn discovery_is_asked_for_in_either_version() {
     for version in ["v2", "v2beta1"] {
@@ -32,4 +38,15 @@ async fn discovery_is_asked_for_in_either_version() {
     }
     let none = Live::over(knowing(None)).await.err().unwrap();
     assert!(matches!(none, LiveError::NoDiscovery), "{none}");
+}
+
+#[tokio::test]
+async fn one_object_is_asked_for_and_nothing_else_is_taken() {
+    let live = Live::over(knowing(Some("v2"))).await.unwrap();
+    for name in ["", ".", ".."] {
+        let refused = live.answer(&secret(name)).await.unwrap_err();
+        assert_eq!(refused, format!("`{name}` is no name that can be asked for"));
+    }
+    let odd = live.answer(&secret("tok")).await.unwrap_err();
+    assert_eq!(odd, "the cluster answered with something else, a SecretList");
 }
