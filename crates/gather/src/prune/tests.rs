@@ -152,15 +152,36 @@ fn an_empty_name_among_others_names_nothing() {
 
 #[test]
 fn secrets_keep_their_keys() {
-    let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"}}, "data": {"tls.key": "c2VjcmV0"}, "type": "x"});
+    let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"tls.key": "c2VjcmV0"}, "stringData": {"a": "b"}, "type": "x"});
+    let mut list = json!({"apiVersion": "v1", "kind": "SecretList", "items": [{"metadata": {"name": "a"}, "data": {"tls.key": "c2VjcmV0"}}]});
     redact(&mut secret);
     assert_eq!(
         secret,
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {"a": "b"}}, "data": {"tls.key": "cmVkYWN0ZWQ="}, "type": "x"})
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"tls.key": "cmVkYWN0ZWQ="}, "stringData": {"a": "redacted"}, "type": "x"})
     );
-    let mut other = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
+    redact(&mut list);
+    assert_eq!(list["items"][0]["data"], json!({"tls.key": "cmVkYWN0ZWQ="}), "nor does a list of them tell");
+    let mut other =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"annotations": {"a": "b"}}, "data": {"a": "b"}});
     redact(&mut other);
-    assert_eq!(other["data"]["a"], "b");
+    assert_eq!((&other["data"]["a"], &other["metadata"]["annotations"]["a"]), (&json!("b"), &json!("b")));
+}
+
+#[test]
+fn annotations_of_secrets_tell_nothing_either() {
+    let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "openshift.io/token-secret.name": "builder-token-x",
+        "openshift.io/token-secret.value": "eyJhbGciOi",
+        "somebody.example.com/note": "eyJhbGciOi",
+        "auth.openshift.io/certificate-not-after": "2027-01-02T03:04:05Z"}}});
+    redact(&mut secret);
+    let expected = json!({
+        "openshift.io/token-secret.name": "builder-token-x",
+        "openshift.io/token-secret.value": "redacted",
+        "somebody.example.com/note": "redacted",
+        "auth.openshift.io/certificate-not-after": "2027-01-02T03:04:05Z"});
+    assert_eq!(secret["metadata"]["annotations"], expected);
 }
 
 mod properties {
