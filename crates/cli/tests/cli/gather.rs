@@ -78,6 +78,32 @@ fn a_dump_is_cut_down_to_what_is_declared() {
     );
 }
 
+/// What a program lists that its documents do not have never comes back.
+#[test]
+fn what_is_declared_is_in_the_documents_when_anything_in_the_dump_knows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let one =
+        |resource: &str, name: &str| format!("{{group: acme.io, version: v1, resource: {resource}, name: {name}}}");
+    let declared = [one("lamps", "a"), one("bulbs", "b"), one("fuses", "c")].join(", ");
+    write(folder.path(), "inputs.yaml", &format!("applyConfigurationResources: {{exactResources: [{declared}]}}"));
+    let crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: lamps.acme.io}, spec: {group: acme.io, scope: Cluster, names: {plural: lamps, kind: Lamp}, versions: [{name: v1, served: true}]}}";
+    write(
+        folder.path(),
+        "dump/img/cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions/lamps.acme.io.yaml",
+        crd,
+    );
+    let bulb = "{apiVersion: acme.io/v1, kind: Bulb, metadata: {name: b}}";
+    write(folder.path(), "dump/img/cluster-scoped-resources/acme.io/bulbs/b.yaml", bulb);
+    let output = prune(folder.path(), "input", &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let warned = "warning: fuses.acme.io of acme.io/v1 is declared, and nothing here knows it\n";
+    assert!(said(&output).contains(warned) && !said(&output).contains("lamps"), "{}", said(&output));
+    let documents = fs::read_to_string(folder.path().join("input/aggregated-discovery-apis.yaml")).unwrap();
+    assert!(documents.contains("kind: Lamp\n") && documents.contains("kind: Bulb\n"));
+    assert!(documents.contains("resource: deployments\n"), "and what is usual");
+}
+
 #[test]
 fn the_original_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,10 +1,14 @@
-//! Two documents as one.
+//! Two documents as one, and resources as a document.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{group_name, list, text};
+use super::{Served, group_name, list, text};
+use crate::contract::ResourceType;
+
+/// What can be done with a resource of which no more is known than that there are objects of it.
+const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /// The groups of both; whatever both have, in whatever depth, is the first one's.
 pub(super) fn both(ours: &Value, theirs: &Value) -> Value {
@@ -40,4 +44,31 @@ fn beside(ours: &Value, theirs: &Value, name: impl Fn(&Value) -> String, join: i
         }
     }
     Value::Array(all)
+}
+
+/// A document that says of these resources what readers look at.
+pub(super) fn document(types: BTreeMap<&ResourceType, &Served>) -> Value {
+    let mut groups: BTreeMap<&str, BTreeMap<&str, Vec<Value>>> = BTreeMap::new();
+    for (of, served) in types {
+        let resources = groups.entry(&of.group).or_default().entry(&of.version).or_default();
+        resources.push(resource(of, served));
+    }
+    let version = |(version, resources): (&str, Vec<Value>)| json!({"freshness": "Current", "resources": resources, "version": version});
+    let group = |(name, versions): (&str, BTreeMap<&str, Vec<Value>>)| json!({"metadata": {"name": name}, "versions": versions.into_iter().map(version).collect::<Vec<_>>()});
+    headed(groups.into_iter().map(group).collect())
+}
+
+/// A document of these groups.
+pub(super) fn headed(groups: Vec<Value>) -> Value {
+    json!({"apiVersion": "apidiscovery.k8s.io/v2", "items": groups, "kind": "APIGroupDiscoveryList", "metadata": {}})
+}
+
+fn resource(of: &ResourceType, Served { kind, namespaced }: &Served) -> Value {
+    json!({
+        "resource": of.resource,
+        "responseKind": {"group": kind.group, "kind": kind.kind, "version": kind.version},
+        "scope": if *namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": kind.kind.to_lowercase(),
+        "verbs": VERBS,
+    })
 }
