@@ -125,20 +125,55 @@ fn what_is_declared_wrong_is_said_with_its_path() {
     assert_eq!(run(&["gather", "prune", "--from", "x", "--to", "y"]).status.code(), Some(64));
 }
 
+/// A script as an operator, asked what it reads. `HUSH` is in the environment of who asks.
+fn asked(root: &Path, script: &str, more: &[&str]) -> std::process::Output {
+    write(root, "operator", &format!("#!/bin/sh\n[ \"$1\" = input-resources ] || exit 9\n{script}"));
+    let path = root.join("operator");
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let _ = fs::remove_dir_all(root.join("input"));
+    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "input"]);
+    command.args(more).env("HUSH", "hush").current_dir(root).output().unwrap()
+}
+
+fn declares() -> String {
+    format!("cat <<YAML\n{}YAML\n", INPUTS.replace('$', "\\$"))
+}
+
 #[test]
 fn an_operator_says_itself_what_it_reads() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
-    write(folder.path(), "operator", "#!/bin/sh\n[ \"$1\" = input-resources ] || exit 9\ncat inputs.yaml\n");
-    let path = folder.path().join("operator");
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "input"]);
-    let output = command.current_dir(folder.path()).output().unwrap();
+    for more in [&[][..], &["--no-sandbox"]] {
+        let output = asked(folder.path(), &declares(), more);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(said(&output).contains("wrote 3 objects"), "{}", said(&output));
+        let output = asked(folder.path(), "echo it is broken >&2\nexit 3\n", more);
+        assert!(said(&output).contains("`input-resources` exited with 3\n  it is broken\n"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn an_operator_is_asked_as_it_is_hosted() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let curious = format!("[ -z \"$HUSH\" ] || exit 7\n[ -e '{}' ] && exit 8\n", folder.path().join("dump").display());
+    let output = asked(folder.path(), &format!("{curious}{}", declares()), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    write(folder.path(), "operator", "#!/bin/sh\necho it is broken >&2\nexit 3\n");
-    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "again"]);
-    let output = command.current_dir(folder.path()).output().unwrap();
-    assert!(said(&output).contains("`input-resources` ended with exit status: 3\n  it is broken"), "{}", said(&output));
+    let output = asked(folder.path(), &format!("[ -z \"$HUSH\" ] || exit 7\n{}", declares()), &["--no-sandbox"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+/// Whatever it started holds its pipes open; nobody waits for that.
+#[test]
+fn what_an_operator_leaves_behind_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    for more in [&[][..], &["--no-sandbox"]] {
+        let begin = std::time::Instant::now();
+        let output = asked(folder.path(), &format!("sleep 100 &\n{}", declares()), more);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(begin.elapsed() < std::time::Duration::from_secs(60));
+    }
 }
 
 #[tokio::test]
