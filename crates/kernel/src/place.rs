@@ -193,7 +193,8 @@ impl Topology {
     /// Makes a write in an operator's words the one that is carried out.
     ///
     /// # Errors
-    /// When the real namespace cannot have its name, or is not of the operator's world.
+    /// When the real namespace cannot have its name, or is not of the operator's world, or a patch does not say whether what
+    /// it sets is a namespace.
     pub fn carry_over(&self, write: &mut Write) -> Result<(), String> {
         let namespaces = self.namespaces(write.mutation.place);
         if namespaces.is_same() {
@@ -215,7 +216,7 @@ impl Topology {
             ));
         }
         (wanted.namespace, wanted.name) = (write.object.namespace.to_string(), write.object.name.to_string());
-        change_act(&wanted.resource, &mut wanted.act, &|name| namespaces.meant(name));
+        change_act(&wanted.resource, &mut wanted.act, &|name| namespaces.meant(name))?;
         if let Some(user) = &mut wanted.user {
             user.namespace = namespaces.real(&user.namespace).into_owned();
         }
