@@ -224,6 +224,7 @@ fn mutation(wanted: &Wanted, kinds: &Kinds) -> Result<Mutation, String> {
         expect: Expect::Seen,
         terms,
         field_manager: manager,
+        field_validation: wanted.options["fieldValidation"].as_str().map(str::to_string),
         user: None,
     })
 }

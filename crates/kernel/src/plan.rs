@@ -72,6 +72,9 @@ pub struct Mutation {
     /// The field manager; the operator's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field_manager: Option<String>,
+    /// What the server does with fields it does not know: `Ignore`, `Warn` or `Strict`; as it is used to when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field_validation: Option<String>,
     /// Whom this write is made as; as the operator's others when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<ServiceAccount>,
@@ -195,6 +198,7 @@ impl Mutation {
             expect: Expect::default(),
             terms: Terms::default(),
             field_manager: None,
+            field_validation: None,
             user: None,
         }
     }

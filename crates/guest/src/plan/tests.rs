@@ -80,7 +80,7 @@ fn every_action_becomes_what_it_means() {
             json!({"propagationPolicy": "Foreground", "gracePeriodSeconds": 0, "preconditions": {"uid": "u"}}),
         ),
     ];
-    mutations[3].options = json!({"fieldManager": "speaker", "force": true});
+    mutations[3].options = json!({"fieldManager": "speaker", "fieldValidation": "Strict", "force": true});
     mutations[5].patch_type = "application/json-patch+json".into();
     mutations[6].patch_type = "application/merge-patch+json".into();
     let plan = planned("Succeeded", mutations);
@@ -100,6 +100,8 @@ fn every_action_becomes_what_it_means() {
     );
     assert_eq!(plan.mutations[3].act, Act::Apply { body: body("a"), force: true });
     assert_eq!(plan.mutations[3].field_manager.as_deref(), Some("speaker"));
+    let validations: Vec<_> = plan.mutations.iter().filter_map(|one| one.field_validation.as_deref()).collect();
+    assert_eq!(validations, ["Strict"]);
     assert_eq!(plan.mutations[5].act, Act::Patch { form: PatchForm::Json, body: json_patch });
     assert_eq!(plan.mutations[6].act, Act::Patch { form: PatchForm::Merge, body: json!({"data": null}) });
     assert_eq!(plan.mutations[7].act, Act::Delete { propagation: Some("Foreground".into()) });
