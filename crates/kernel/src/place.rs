@@ -125,6 +125,11 @@ impl Topology {
         }
     }
 
+    /// Whether two places are one: what is read and written at the one is so at the other, by the same names.
+    pub fn is_one(&self, one: Place, other: Place) -> bool {
+        self.cluster(one) == self.cluster(other) && self.namespaces(one) == self.namespaces(other)
+    }
+
     /// The namespaces of a place.
     pub fn namespaces(&self, place: Place) -> &Namespaces {
         &self.namespaces[place as usize]

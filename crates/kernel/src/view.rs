@@ -189,6 +189,11 @@ impl View {
         self.at(Place::default()).list(resource, selection)
     }
 
+    /// What stands between the operator and the clusters: for who must know whether two places are one.
+    pub fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
     /// The same reads on another cluster.
     pub fn at(&self, place: Place) -> At<'_> {
         At { view: self, place }
