@@ -277,6 +277,28 @@ impl Mutation {
         Self { expect: Expect::Anything, ..self }
     }
 
+    /// Whether it is the same write, for whichever place.
+    pub fn is_same_elsewhere(&self, other: &Self) -> bool {
+        // Named in full, so that whatever comes to a write must be thought of here.
+        let Self {
+            place: _,
+            resource,
+            namespace,
+            name,
+            subresource,
+            act,
+            expect,
+            terms,
+            field_manager,
+            field_validation,
+            user,
+        } = self;
+        (name, namespace, resource, subresource) == (&other.name, &other.namespace, &other.resource, &other.subresource)
+            && (expect, terms, user) == (&other.expect, &other.terms, &other.user)
+            && (field_manager, field_validation) == (&other.field_manager, &other.field_validation)
+            && act == &other.act
+    }
+
     /// What it does, as one word.
     pub fn verb(&self) -> &'static str {
         match self.act {
