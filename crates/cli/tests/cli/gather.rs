@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
 use crate::process::{CONTEXT, Serving, run, said, switchboard};
@@ -165,9 +165,58 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     assert_eq!(String::from_utf8(carried.stdout).unwrap(), expected);
     let live: Api<ConfigMap> = Api::namespaced(cluster.client(CONTEXT).await, "shop");
     assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "b");
+    for flags in [&[][..], &["--dry-run"]] {
+        let again = apply(flags);
+        assert_eq!(again.status.code(), Some(0), "what is there already is done: {}", said(&again));
+        // An apply that wants nothing of an object has the server note, the next time, whom all else is of.
+        let lines = String::from_utf8(again.stdout).unwrap();
+        let (_, rest) = expected.split_once('\n').unwrap();
+        assert_eq!(lines.split_once('\n').unwrap().1, rest.replace("written", "unchanged"));
+    }
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}, "data": {"a": "c"}});
+    live.patch("made", &PatchParams::apply("somebody").force(), &Patch::Apply(&other)).await.unwrap();
     let again = apply(&[]);
-    assert_eq!(again.status.code(), Some(1), "what is there already cannot be made");
-    assert!(said(&again).contains("error: could not create configmaps/shop/made\n  "), "{}", said(&again));
+    assert_eq!(again.status.code(), Some(1), "{}", said(&again));
+    let told =
+        "error: could not create configmaps/shop/made\n  it is there already, and is another at `.data.a`\nhint: ";
+    assert!(said(&again).contains(told), "{}", said(&again));
+    assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "c", "and stays what it is");
+}
+
+/// As a program leaves it that declares an object for two clusters.
+#[tokio::test]
+async fn what_is_meant_for_two_clusters_that_are_one_is_carried_out_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    for place in ["Configuration", "UserWorkload"] {
+        let create = |name: &str, metadata: &str| {
+            let file = |part: &str| {
+                format!("out/{place}/Create/cluster-scoped-resources/core/namespaces/0001-{part}-{name}.yaml")
+            };
+            let kind = "kind: {group: \"\", version: v1, kind: Namespace}\nresourceType: {Group: \"\", Version: v1, Resource: namespaces}\n";
+            write(folder.path(), &file("metadata"), &format!("action: Create\n{kind}{metadata}\n"));
+            write(folder.path(), &file("body"), &format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  {metadata}\n"));
+        };
+        create("shop", "name: shop");
+        create("made-", "generateName: made-");
+    }
+    write(
+        folder.path(),
+        "out/controller-results.yaml",
+        "controllerResults: [{controllerName: a, status: Succeeded}]\n",
+    );
+    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    for first in ["written", "unchanged"] {
+        let mut command = switchboard(&["gather", "apply", "--kubeconfig"]);
+        let output = command.arg(&cluster.kubeconfig).arg("--from").arg(&out).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let lines = String::from_utf8(output.stdout.clone()).unwrap();
+        assert_eq!(lines.lines().filter(|line| line.starts_with(first)).count(), 2, "{lines}");
+        assert!(said(&output).contains("2 of 2 carried out"), "{}", said(&output));
+    }
+    let namespaces: Api<Namespace> = Api::all(cluster.client(CONTEXT).await);
+    let all = namespaces.list(&ListParams::default()).await.unwrap();
+    assert_eq!(all.iter().filter(|one| one.name_any().starts_with("made-")).count(), 1);
 }
 
 #[test]
