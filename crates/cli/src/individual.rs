@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig, ProcessConfig};
+use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, OperatorConfig, ProcessConfig};
 use switchboard_kernel::operator::{OperatorName, ServiceAccount};
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_object::name;
@@ -76,7 +76,8 @@ impl Individual {
         let config = self.config()?;
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
-        let name = config.operators.keys().next().map(ToString::to_string).unwrap_or_default();
+        let hosted = config.operators.iter().find(|(_, operator)| operator.enabled);
+        let name = hosted.map(|(name, _)| name.to_string()).unwrap_or_default();
         let dir = StateDir::of(self.state_dir.clone()).or_alone(&name).path()?;
         let running = Running::start(&config, clusters, &dir, self.dry_run).await?;
         kernel::say_where(&dir);
@@ -101,7 +102,7 @@ impl Individual {
             let process = operator.process.as_mut().ok_or_else(|| IndividualError::NotLive(name.clone()))?;
             process.live = true;
         }
-        config.operators = BTreeMap::from([(name, operator)]);
+        narrow(&mut config, name, operator);
         if self.reach.kubeconfig.is_some() || self.reach.context.is_some() {
             let only = ClusterName::new(ONLY);
             let Reach { kubeconfig, context } = self.reach.clone();
@@ -133,6 +134,17 @@ impl Individual {
         let process = Some(ProcessConfig { program, ..ProcessConfig::default() });
         Ok((name, OperatorConfig { process, ..OperatorConfig::default() }))
     }
+}
+
+/// Leaves one operator in a configuration, and nothing that whoever runs by all of it has as well: the others would write
+/// twice, and an address is taken once.
+fn narrow(config: &mut Config, name: OperatorName, operator: OperatorConfig) {
+    (config.integrations, config.gitops, config.listen) = (None, None, None);
+    config.console = ConsoleConfig { off: config.console.off, ..ConsoleConfig::default() };
+    // One of its family that is named by itself is hosted by itself, here as under `run`.
+    config.operators.retain(|other, _| operators::head(&other.0) == Some(&*name.0));
+    config.operators.values_mut().for_each(|other| other.enabled = false);
+    config.operators.insert(name, operator);
 }
 
 /// A program's file name without its ending, when an operator may have that name.
@@ -195,6 +207,33 @@ mod tests {
         let greeter = config.operators.values().next().unwrap();
         assert!(greeter.enabled, "whoever names it wants it");
         assert_eq!(greeter.limits().debounce, std::time::Duration::from_secs(3));
+    }
+
+    /// A `run` of the same file may stand beside it.
+    #[test]
+    fn of_a_configuration_nothing_else_is_hosted_or_listened_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("switchboard.yaml");
+        let text = "operators: {greeter: {}, plugs: {}, sockets: {}}\nintegrations: {source: data}\ngitops: {}\n\
+            listen: 127.0.0.1:9464\nconsole: {address: '127.0.0.1:7000', hosts: [console.example.org]}\n";
+        std::fs::write(&file, text).unwrap();
+        let alone = |operator| config(&["--operator", operator, "--config", file.to_str().unwrap()]).unwrap();
+        let greeter = alone("greeter");
+        assert_eq!((&greeter.integrations, &greeter.gitops, greeter.listen), (&None, &None, None));
+        assert_eq!(greeter.console, ConsoleConfig::default(), "a free port when the usual one is taken");
+        let hosted = |config: &Config| -> Vec<String> {
+            run::hosted(config).iter().map(|(operator, _)| operator.name().to_string()).collect()
+        };
+        assert_eq!(hosted(&greeter), ["greeter"]);
+        assert!(!hosted(&alone("plugs")).contains(&"sockets".to_string()), "which the file names by itself");
+        assert_eq!(hosted(&alone("sockets")), ["sockets"]);
+        std::fs::write(
+            &file,
+            format!("{text}\n")
+                .replace("console: {address: '127.0.0.1:7000', hosts: [console.example.org]}", "console: off"),
+        )
+        .unwrap();
+        assert!(alone("greeter").console.off);
     }
 
     #[test]
