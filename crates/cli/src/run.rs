@@ -79,7 +79,11 @@ pub async fn stop(running: Running, interrupt: &mut Signal, terminate: &mut Sign
             _ = terminate.recv() => {}
         }
     };
-    Ok(unless(again, running.stop()).await?)
+    let guests = running.guests.clone();
+    let stopped = unless(again, running.stop()).await;
+    // Nobody waits for what comes of them.
+    guests.end();
+    Ok(stopped?)
 }
 
 async fn unless(again: impl Future<Output = ()>, stopped: impl Future<Output = ()>) -> Result<(), Hurried> {

@@ -261,6 +261,13 @@ impl Guest {
         }))
     }
 
+    /// Ends a run that would outlive this process, which is one without a sandbox. Nothing is run from then on.
+    pub fn end(&self) {
+        if let Some(runner) = &self.runner {
+            runner.end();
+        }
+    }
+
     /// Takes up changed limits, from the next run on.
     pub fn set_limits(&self, limits: &Limits) {
         if let Some(runner) = &self.runner {

@@ -472,3 +472,60 @@ fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
         assert_eq!((finished.end, finished.stdout), (switchboard_sandbox::End::Exited(0), b"heard".to_vec()), "{said}");
     }
 }
+
+/// The folders of runs that are left.
+fn left(stage: &Stage) -> usize {
+    let entries = fs::read_dir(stage.file("work")).unwrap().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("run-")).count()
+}
+
+/// A run without a sandbox that never ends, in a process of its own.
+fn hosted(stage: &Stage, mark: &str) -> std::process::Child {
+    let asked = json!({"unconfined": true, "wallMs": 3_600_000, "kubeconfig": "token: x"});
+    let host = stage.command(&asked, "/bin/sh", &["-c", &format!("sleep {mark} & exec sleep {mark}")]).spawn().unwrap();
+    while running(mark) < 2 {
+        std::thread::yield_now();
+    }
+    host
+}
+
+#[test]
+fn unconfined_what_a_killed_host_left_is_ended_and_removed_by_the_next() {
+    each(|stage| {
+        let mark = format!("{}", 6_600_000 + stage.user.unwrap_or_default());
+        let mut host = hosted(&stage, &mark);
+        stage.run(json!({}), "/bin/true", &[]);
+        assert_eq!((left(&stage), running(&mark) > 1), (1, true), "another beside it leaves it alone");
+        host.kill().unwrap();
+        host.wait().unwrap();
+        assert_eq!(left(&stage), 1);
+        stage.run(json!({}), "/bin/true", &[]);
+        assert_eq!(left(&stage), 0);
+        while running(&mark) > 0 {
+            std::thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn unconfined_it_ends_with_its_host_when_that_ends_in_order() {
+    let stage = Stage::new(None);
+    let (sandbox, _) = sandbox(&stage);
+    let mark = "7600000";
+    let arguments = ["-c".to_string(), format!("sleep {mark} & exec sleep {mark}")];
+    let mut job = switchboard_sandbox::Job::new("/bin/sh").args(arguments);
+    (job.unconfined, job.bounds.wall) = (true, std::time::Duration::from_secs(3600));
+    let (run, its) = (sandbox.clone(), job.clone());
+    let waiting = std::thread::spawn(move || run.run(&its));
+    while running(mark) < 2 {
+        std::thread::yield_now();
+    }
+    sandbox.end();
+    assert_eq!(left(&stage), 0, "before the process ends, which waits for no run");
+    let finished = waiting.join().unwrap().unwrap();
+    assert_eq!(finished.end, switchboard_sandbox::End::Signalled(9));
+    assert!(matches!(sandbox.run(&job), Err(switchboard_sandbox::SandboxError::Over)));
+    while running(mark) > 0 {
+        std::thread::yield_now();
+    }
+}

@@ -340,6 +340,33 @@ async fn one_hosted_alone_stands_beside_a_run() {
     assert!(String::from_utf8_lossy(&top.stdout).contains("greeter"), "{top:?}");
 }
 
+/// Nothing else ends it: it has no process namespace that would go with the host.
+#[tokio::test]
+async fn a_program_without_a_sandbox_ends_with_its_host() {
+    let board = Board::up(crate::board::NOBODY);
+    let loose = operator("loose", "STRAY: never", "sandbox: off\n  timeout: 10m");
+    let config = board.outside(&format!("operators:\n{loose}"));
+    let state = board.file("alone");
+    let said = std::fs::File::create(board.file("said-alone")).unwrap();
+    let mut command = switchboard(&["run", "--config", config.to_str().unwrap(), "--state-dir"]);
+    let mut host = Ended(command.arg(&state).stdout(Stdio::null()).stderr(said).spawn().unwrap());
+    let work = state.join("guests/loose/run-").display().to_string();
+    let running = || {
+        let commands = std::fs::read_dir("/proc").unwrap().flatten();
+        let commands = commands.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+        commands.filter(|command| command.contains(&work)).count()
+    };
+    eventually("a run", || async { (running() > 0).then_some(()) }).await;
+    assert!(Command::new("kill").arg(host.0.id().to_string()).status().unwrap().success());
+    // Only writes are waited for.
+    let told = std::fs::read_to_string(board.file("said-alone")).unwrap();
+    assert_eq!(host.0.wait().unwrap().code(), Some(0), "{told}");
+    eventually("the end of the program", || async { (running() == 0).then_some(()) }).await;
+    let left = std::fs::read_dir(state.join("guests/loose")).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains("run-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// A process that does not outlive its test.
 struct Ended(std::process::Child);
 
