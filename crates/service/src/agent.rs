@@ -3,6 +3,7 @@
 mod applications;
 mod belongings;
 mod follow;
+mod moved;
 mod operations;
 mod step;
 mod wanted;

@@ -6,7 +6,7 @@ use switchboard_gitops::fleet::setup::{self, Limits, Registration};
 use switchboard_gitops::fleet::{self, Candidate, NoRoom, Unit};
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
-use switchboard_ledger::rows::fleet::{Member, Placement};
+use switchboard_ledger::rows::fleet::{Member, Move, Placement};
 use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
 use switchboard_ledger::{Change, Filter, Key, LedgerError, Moment, View};
 
@@ -78,6 +78,22 @@ pub async fn of_tenant(view: &mut View, user: &UserId, now: Moment) -> Result<Op
 pub async fn of_units(view: &mut View, user: &UserId) -> Result<BTreeSet<EngineInstanceId>, LedgerError> {
     let placements: Vec<Placement> = view.list(&Filter::all().is("placement_user_id", user)).await?;
     Ok(placements.into_iter().map(|placement| placement.instance).collect())
+}
+
+/// Every Argo CD that may have a credential of a tenant: has a unit of it, or is being prepared for one.
+///
+/// # Errors
+/// As reading.
+pub async fn of_credentials(view: &mut View, user: &UserId) -> Result<BTreeSet<EngineInstanceId>, LedgerError> {
+    let placements: Vec<Placement> = view.list(&Filter::all().is("placement_user_id", user)).await?;
+    let mut all = BTreeSet::new();
+    for placement in placements {
+        if let Some(id) = &placement.moving {
+            all.extend(view.get::<Move>(&Key::from(id)).await?.map(|row| row.target));
+        }
+        all.insert(placement.instance);
+    }
+    Ok(all)
 }
 
 /// All of the fleet, with what each has.

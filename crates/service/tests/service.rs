@@ -37,6 +37,8 @@ mod projects;
 mod restore;
 #[path = "service/room.rs"]
 mod room;
+#[path = "service/rotation.rs"]
+mod rotation;
 #[path = "service/scale.rs"]
 mod scale;
 #[path = "service/several.rs"]

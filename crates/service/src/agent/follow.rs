@@ -14,7 +14,7 @@ use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationState};
 use switchboard_ledger::rows::Operation;
 use switchboard_ledger::{Signal, View};
 
-use super::{Agent, OPERATIONS_NAME};
+use super::{Agent, OPERATIONS_NAME, moved};
 use crate::error::{ServiceError, told};
 use crate::rows;
 
@@ -55,7 +55,8 @@ impl Agent {
     async fn heard(&self, news: &[Signal], handle: &Handle) -> Result<bool, ServiceError> {
         let is_all = news.contains(&Signal::Everything);
         let keys: BTreeSet<&str> = news.iter().filter_map(operation_of).collect();
-        if keys.is_empty() && !is_all {
+        let moves = moved::moves(news);
+        if keys.is_empty() && moves.is_empty() && !is_all {
             return Ok(true);
         }
         let mut woken = Woken::default();
@@ -81,6 +82,8 @@ impl Agent {
         }
         if is_all {
             self.look_at_all(handle).await?;
+        } else if !moves.is_empty() {
+            self.look_after(&moves, handle).await?;
         }
         Ok(true)
     }

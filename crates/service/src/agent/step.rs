@@ -13,7 +13,7 @@ use switchboard_ledger::ids::{
 };
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{
-    AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterCredentials, ClusterUser,
+    AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterAccess, ClusterCredentials, ClusterUser,
     ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
 use switchboard_ledger::{Change, Filter, Key, Moment, View};
@@ -126,7 +126,11 @@ pub async fn step(
         }
         OperationResource::ManagedEnvironment => {
             let id = ManagedEnvironmentId::from(id);
-            let wanted = cluster_secret(view, &id, namespace, isolated).await?;
+            // One that was asked for before its unit went to another Argo CD has no place here any more.
+            let wanted = match has_gone(view, &id, &row.instance).await? {
+                true => None,
+                false => cluster_secret(view, &id, namespace, isolated).await?,
+            };
             let mut secrets: Vec<Value> = live.secret(&environment_name(&id)).into_iter().collect();
             if wanted.is_none() {
                 // With the last unit of a tenant go the Secrets of its repositories.
@@ -234,6 +238,16 @@ pub(super) async fn is_used_at(
     at: &EngineInstanceId,
 ) -> Result<bool, ServiceError> {
     Ok(row.instance == *at || instance::of_units(view, &row.user).await?.contains(at))
+}
+
+/// Whether an environment is used through other Argo CDs, and not through this one.
+async fn has_gone(view: &mut View, id: &ManagedEnvironmentId, from: &EngineInstanceId) -> Result<bool, ServiceError> {
+    let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_managed_environment_id", id)).await?;
+    if accesses.is_empty() || accesses.iter().any(|access| access.instance == *from) {
+        return Ok(false);
+    }
+    let here = Filter::all().is("managed_environment_id", id).is("engine_instance_inst_id", from).limit(1);
+    Ok(view.list::<Application>(&here).await?.is_empty())
 }
 
 /// Whether a tenant has anything to deploy from or to.

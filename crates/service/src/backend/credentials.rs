@@ -97,7 +97,11 @@ impl Credentials {
             );
             return Ok((vec![], (waits, None)));
         };
-        let used_by = instance::of_units(view, &user.id).await?;
+        let used_by = match live.filter(|live| !live.metadata.is_deleted()) {
+            Some(_) => instance::of_units(view, &user.id).await?,
+            // Where a unit is on its way to is a copy, and the move knows only what there is.
+            None => instance::of_credentials(view, &user.id).await?,
+        };
         let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
         let data = asked.secret.as_ref().map(secret_data);
         let input = Input {

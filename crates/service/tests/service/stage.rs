@@ -50,6 +50,8 @@ pub struct Stage {
     pub target: Client,
     pub ledger: Ledger,
     pub settings: backend::Settings,
+    /// Whether agents carry moves; without, a test does.
+    pub carries: bool,
     clusters: Vec<Cluster>,
     roles: Vec<Roles>,
     pub argo: Argo,
@@ -157,6 +159,7 @@ impl Stage {
                 ring_after: Duration::from_millis(200),
                 ..backend::Settings::default()
             },
+            carries: true,
             clusters,
             roles: Vec::new(),
             others: Mutex::default(),
@@ -183,6 +186,7 @@ impl Stage {
             target: self.target.clone(),
             ledger: self.ledger.clone(),
             settings,
+            carries: true,
             clusters: vec![cluster],
             roles: Vec::new(),
             others: Mutex::default(),
@@ -269,7 +273,7 @@ impl Stage {
             beside.push(tokio::spawn(async move { backend.answer(Arc::new(network), of).await }));
         }
         if side.has_agent() {
-            beside.push(tokio::spawn(carrying.carry()));
+            beside.extend(self.carries.then(|| tokio::spawn(carrying.carry())));
             let of = handle.clone();
             beside.push(tokio::spawn(async move { drop(agent.follow(of).await) }));
         }
