@@ -1,9 +1,9 @@
 //! Which Argo CD deploys what: the rows that the fleet's decisions are made on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_gitops::fleet::setup::{self, Limits, Registration};
-use switchboard_gitops::fleet::{self, Candidate, NoRoom, Unit};
+use switchboard_gitops::fleet::{self, Candidate, Coming, NoRoom, Unit, moving};
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::fleet::{Member, Move, Placement};
@@ -99,12 +99,19 @@ pub async fn of_credentials(view: &mut View, user: &UserId) -> Result<BTreeSet<E
 /// All of the fleet, with what each has.
 pub(crate) async fn candidates(view: &mut View) -> Result<Vec<Candidate>, LedgerError> {
     let members: Vec<Member> = view.list(&Filter::all()).await?;
+    let mut coming: BTreeMap<EngineInstanceId, Coming> = BTreeMap::new();
+    for row in view.list::<Move>(&Filter::all().any("step", moving::ARRIVING)).await? {
+        let more = view.count::<Application>("managed_environment_id", &row.environment).await?;
+        let Coming { units, applications } = coming.entry(row.target).or_default();
+        (*units, *applications) = (*units + 1, *applications + more);
+    }
     let mut all = Vec::new();
     for instance in view.list::<EngineInstance>(&Filter::all()).await? {
         all.push(Candidate {
             member: members.iter().find(|member| member.instance == instance.id).cloned(),
             applications: view.count::<Application>("engine_instance_inst_id", &instance.id).await?,
             environments: view.count::<Placement>("instance_id", &instance.id).await?,
+            coming: coming.get(&instance.id).copied().unwrap_or_default(),
             instance,
         });
     }

@@ -188,7 +188,7 @@ pub(crate) async fn entries(view: &mut View) -> Result<Vec<Entry>, LedgerError> 
 /// An entry for programs.
 impl From<&Entry> for Value {
     fn from(entry: &Entry) -> Value {
-        let Candidate { instance, member, applications, environments } = &entry.candidate;
+        let Candidate { instance, member, applications, environments, .. } = &entry.candidate;
         json!({
             "namespace": instance.namespace,
             "id": instance.id.as_str(),

@@ -2,11 +2,12 @@
 
 use switchboard_gitops::argo::{DATABASE_ID, SECRET_TYPE};
 use switchboard_gitops::fleet::Candidate;
-use switchboard_gitops::fleet::moving::forget;
+use switchboard_gitops::fleet::moving::{ARRIVING, forget};
 use switchboard_gitops::flow::operation::{Wish, ask};
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource};
+use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
-use switchboard_ledger::{Change, Filter, Moment, View};
+use switchboard_ledger::{Bound, Change, Filter, Moment, View};
 
 use super::{Entry, Fleet, FleetError, entries};
 use crate::error::ServiceError;
@@ -103,7 +104,12 @@ fn other(all: &[Entry], from: &Candidate) -> Option<EngineInstanceId> {
 
 async fn gone(view: &mut View, entry: &Entry) -> Result<Vec<Change>, FleetError> {
     let instance = &entry.candidate.instance;
-    let mut changes: Vec<Change> = entry.candidate.member.iter().map(Change::delete).collect();
+    let mut changes = Vec::new();
+    if let Some(member) = &entry.candidate.member {
+        // Nor may a unit be on its way to it by then.
+        let moves = Filter::all().is("target_id", &instance.id).any("step", ARRIVING);
+        changes.extend([Change::room(member, vec![Bound::of(0).counting::<Move>(moves)]), Change::delete(member)]);
+    }
     let operations: Vec<Operation> = view.list(&Filter::all().is("instance_id", &instance.id)).await?;
     changes.extend(operations.iter().map(Change::delete));
     // What was used through it once is used no longer: there is no unit.
