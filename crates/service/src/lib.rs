@@ -29,6 +29,7 @@ pub mod metrics;
 pub mod network;
 pub mod resources;
 pub mod rows;
+pub mod settings;
 pub mod setup;
 pub mod store;
 pub mod writes;

@@ -12,8 +12,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use switchboard_gitops::fleet::setup::{Limits, Reach};
 use switchboard_ledger::ids::{InstanceState, MoveStep};
-use switchboard_service::Store;
 use switchboard_service::fleet::{Entry, Fleet, Wanted};
+use switchboard_service::{Store, settings};
 
 use self::table::Instances;
 use super::engines::Engines;
@@ -154,8 +154,10 @@ impl Engines {
     async fn fleet(&self) -> Result<Fleet, Failure> {
         let ledger = self.ledger().await?;
         ledger.check_schema().await?;
+        // As the backend was told; the variable is for a database that no backend has used yet.
+        let isolated = settings::isolation(&ledger).await?.unwrap_or_else(super::isolated);
         let store = Store::new(ledger, tokio::runtime::Handle::current());
-        Ok(Fleet::new(store, self.client().await?, super::isolated()))
+        Ok(Fleet::new(store, self.client().await?, isolated))
     }
 
     /// One instance as it is now.

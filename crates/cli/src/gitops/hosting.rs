@@ -19,7 +19,7 @@ use switchboard_ledger::{Address, Ledger, Moment, Sealing, Secret};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{Area, Guard, gitops as rest};
 use switchboard_service::fleet::{Engine, Fleet};
-use switchboard_service::{Agent, Backend, Store, backend, metrics, setup};
+use switchboard_service::{Agent, Backend, Store, backend, metrics, settings, setup};
 use tokio::task::JoinHandle;
 
 use super::credential::{self, CredentialError};
@@ -93,6 +93,10 @@ impl Service {
             false => migrated(&ledger).await?,
         }
         let store = Store::new(ledger.clone(), tokio::runtime::Handle::current());
+        if section.backend {
+            // Commands that move units are told here what their agents are told by flags and files.
+            settings::keep_isolation(&store, section.isolation).await?;
+        }
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
         if !setup::first_instance(&store, engine, &section.namespace, now).await? {
             say(format_args!(
