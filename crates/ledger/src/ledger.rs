@@ -57,6 +57,7 @@ struct Asked {
     views: AtomicU64,
     commits: AtomicU64,
     rows: AtomicU64,
+    questions: AtomicU64,
 }
 
 /// How much was asked of a database, for whoever counts.
@@ -68,6 +69,8 @@ pub struct Counts {
     pub commits: u64,
     /// Rows that were read in views.
     pub rows: u64,
+    /// Questions that were asked in views.
+    pub questions: u64,
 }
 
 impl Ledger {
@@ -86,9 +89,10 @@ impl Ledger {
 
     /// How much was asked of it until now, by this process; signals count their own.
     pub fn counts(&self) -> Counts {
-        let Asked { views, commits, rows } = &*self.asked;
-        let [views, commits, rows] = [views, commits, rows].map(|count| count.load(Ordering::Relaxed));
-        Counts { views, commits, rows }
+        let Asked { views, commits, rows, questions } = &*self.asked;
+        let all = [views, commits, rows, questions].map(|count| count.load(Ordering::Relaxed));
+        let [views, commits, rows, questions] = all;
+        Counts { views, commits, rows, questions }
     }
 
     /// A view of the database as it is now.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{
-    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationState, Uid,
-    UserId,
+    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationResource,
+    OperationState, Uid, UserId,
 };
 use switchboard_ledger::rows::left::{Home, ServiceAccount};
 use switchboard_ledger::rows::{
@@ -80,6 +80,18 @@ pub async fn open_operations(view: &mut View) -> Read<Vec<Operation>> {
     let mut open = view.list(&Filter::all().is("state", OperationState::Waiting)).await?;
     open.extend(view.list::<Operation>(&Filter::all().is("state", OperationState::InProgress)).await?);
     Ok(open)
+}
+
+/// Syncs of a tenant that somebody still waits for.
+///
+/// # Errors
+/// As reading.
+pub async fn open_syncs(view: &mut View, user: &UserId) -> Read<Vec<String>> {
+    let filter = Filter::all()
+        .is("operation_owner_user_id", user)
+        .is("resource_type", OperationResource::SyncOperation)
+        .any("state", [OperationState::Waiting, OperationState::InProgress]);
+    Ok(view.list::<Operation>(&filter).await?.into_iter().map(|row| row.resource_id).collect())
 }
 
 /// Whether somebody still waits for it.

@@ -62,6 +62,7 @@ impl View {
             return Ok(known.rows.clone());
         }
         let rows = within("read rows", self.transaction.fetch(sql.clone(), &kinds(table), &values)).await?;
+        self.asked.questions.fetch_add(1, Ordering::Relaxed);
         self.asked.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
         if self.known.len() < MAX_KNOWN && rows.len() <= MAX_KNOWN_ROWS {
             self.known.push(Known { sql, values, rows: rows.clone() });
@@ -71,6 +72,7 @@ impl View {
 
     /// How many rows have this value in this column.
     pub async fn count<R: Row>(&mut self, name: &'static str, value: impl Into<Value>) -> Result<u64, LedgerError> {
+        self.asked.questions.fetch_add(1, Ordering::Relaxed);
         count(&mut self.transaction, self.dialect, R::TABLE, &Filter::all().is(name, value)).await
     }
 

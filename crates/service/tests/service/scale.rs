@@ -2,15 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use switchboard_ledger::Counts;
-use switchboard_ledger::rows::{ClusterUser, Operation};
+use serde_json::json;
+use switchboard_ledger::ids::DesiredState;
+use switchboard_ledger::rows::{Application, ClusterUser, Operation, SyncOperation};
+use switchboard_ledger::{Change, Counts};
 use switchboard_service::backend;
 
 use crate::base::{Base, on_both};
-use crate::stage::{Side, Stage, plain};
+use crate::stage::{SYNC_RUNS, Side, Stage, plain};
 
 on_both! {
     a_deployment_costs_the_same_however_many_there_are
+    a_run_costs_the_same_however_many_there_were
     a_service_that_has_done_its_work_asks_nothing
     tenants_take_turns_at_the_agent
 }
@@ -35,13 +38,14 @@ impl Done {
     }
 
     /// Of each that came since.
-    fn each(self, before: Done) -> [(&'static str, f64); 5] {
+    fn each(self, before: Done) -> [(&'static str, f64); 6] {
         let each = |now: u64, before: u64| (now - before) as f64 / COUNTED as f64;
         let (now, then) = (self.database, before.database);
         [
             ("views", each(now.views, then.views)),
             ("commits", each(now.commits, then.commits)),
             ("rows read", each(now.rows, then.rows)),
+            ("questions", each(now.questions, then.questions)),
             ("runs", each(self.runs, before.runs)),
             ("objects read", each(self.read, before.read)),
         ]
@@ -96,6 +100,51 @@ async fn a_deployment_costs_the_same_however_many_there_are(base: Base) {
             "{what}: {few_of_it} with few, {many_of_it} with many; {few:?}, {many:?}"
         );
     }
+}
+
+/// How many runs an Application had that are over.
+const RUNS: usize = 300;
+
+/// Runs that are over, as rows of them are left for as long as their resources are there.
+async fn earlier_runs(stage: &Stage) {
+    let application = stage.all::<Application>().await.remove(0);
+    let run = |number: usize| SyncOperation {
+        id: format!("earlier-{number}").into(),
+        application: Some(application.id.clone()),
+        deployment_name: "web".into(),
+        revision: "main".into(),
+        desired_state: DesiredState::Running,
+        created_on: application.created_on,
+    };
+    let changes: Vec<Change> = (0..RUNS).map(|number| Change::insert(&run(number))).collect();
+    stage.ledger.commit(&changes).await.unwrap();
+}
+
+async fn a_run_costs_the_same_however_many_there_were(base: Base) {
+    let stage = Stage::new(base).await;
+    let mut spec = plain();
+    spec["type"] = "manual".into();
+    stage.deploy("shop", "web", spec).await;
+    stage.until("an Application", async || stage.all::<Application>().await.pop()).await;
+    stage.settled().await;
+    let questions = async |name: &str| {
+        rest(&stage).await;
+        let before = stage.ledger.counts().questions;
+        let of = json!({"gitopsDeploymentName": "web"});
+        stage.make("shop", SYNC_RUNS, "GitOpsDeploymentSyncRun", name, of).await;
+        let is_over = async || {
+            let run = stage.resource("shop", SYNC_RUNS, name).await?;
+            run["status"]["conditions"].as_array().is_some_and(|all| !all.is_empty()).then_some(())
+        };
+        stage.until("its end", is_over).await;
+        stage.settled().await;
+        rest(&stage).await;
+        stage.ledger.counts().questions - before
+    };
+    let few = questions("first").await;
+    earlier_runs(&stage).await;
+    let many = questions("second").await;
+    assert!(many < few + (RUNS / 2) as u64, "{few} questions for the first run, {many} for one after {RUNS} others");
 }
 
 /// Longer than anybody waits before it looks whether somebody rings.
