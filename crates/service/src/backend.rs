@@ -6,6 +6,7 @@ mod environments;
 mod failing;
 mod follow;
 mod news;
+mod roomless;
 mod sync_runs;
 mod tenants;
 mod upkeep;
@@ -24,6 +25,7 @@ use switchboard_ledger::Moment;
 use switchboard_ledger::ids::{OperationId, Uid};
 
 use self::failing::Failing;
+use self::roomless::Roomless;
 use crate::asked::Asked;
 use crate::desk::Desk;
 use crate::network::{self, Network};
@@ -77,6 +79,7 @@ pub struct Backend(Arc<Inner>);
 struct Inner {
     store: Store,
     failing: Failing,
+    roomless: Roomless,
     settings: Settings,
     environments: Arc<Desk<environment::Question, environment::Answer>>,
     /// Questions about service accounts that nobody wants any more.
@@ -96,6 +99,7 @@ impl Backend {
         Backend(Arc::new(Inner {
             store,
             failing: Failing::default(),
+            roomless: Roomless::default(),
             settings,
             environments: Arc::default(),
             accounts: Arc::default(),

@@ -19,7 +19,7 @@ use switchboard_ledger::ids::{ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_ledger::{Change, Filter, Key, Row, Table};
 
-use super::{Backend, DEPLOYMENTS_NAME, declared};
+use super::{Backend, DEPLOYMENTS_NAME, declared, roomless};
 use crate::asked::{Asked, text};
 use crate::error::{ServiceError, told};
 use crate::instance::{self, Seat};
@@ -90,6 +90,7 @@ impl Deployments {
         }
         let decided = self.0.store().settle(async |view| self.decide_on(view, asked, live.as_ref()).await);
         let (plan, may_be_unnamed) = decided.await?;
+        let plan = self.0.0.roomless.note(Unit::object(&asked.namespace, &asked.name), plan);
         if let Some(removal) = removal.filter(|_| plan.standing == Standing::Ready) {
             self.0.removals().remove(&removal);
         }
@@ -132,8 +133,7 @@ impl Deployments {
         let (instance, placed) = match &rows.instance {
             Some(Ok(seat)) => seat,
             Some(Err(full)) => {
-                let plan = Plan::nothing().waiting(format!("room: {full}"));
-                return Ok((vec![], (plan, rows.repositories.is_empty())));
+                return Ok((vec![], (roomless::waits(full), rows.repositories.is_empty())));
             }
             None => &none,
         };

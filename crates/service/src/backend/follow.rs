@@ -12,7 +12,8 @@ use switchboard_ledger::{Filter, Key, Signal, View};
 use tokio::time::Instant;
 
 use super::{
-    Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME, upkeep,
+    Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME,
+    roomless, upkeep,
 };
 use crate::error::{ServiceError, told};
 use crate::rows::{is_open, open_operations};
@@ -101,7 +102,8 @@ impl Backend {
 
     async fn woken(&self, news: &[Signal]) -> Result<Woken, ServiceError> {
         let mut woken = Woken::default();
-        if !news.iter().any(matters) {
+        let waiting = &self.0.roomless;
+        if !news.iter().any(|signal| matters(signal) || waiting.matters(signal)) {
             return Ok(woken);
         }
         let mut view = self.store().ledger().view().await?;
@@ -117,6 +119,9 @@ impl Backend {
                     everything(&mut view, &mut woken).await?;
                 }
                 Signal::Changed { table, key } if seen.insert((table, key)) => {
+                    if waiting.matters(signal) && roomless::leaves_room(&mut view, table, key).await? {
+                        woken.of(DEPLOYMENTS_NAME).extend(waiting.all());
+                    }
                     self.changed(&mut view, table, key, &mut woken).await?;
                 }
                 Signal::Changed { .. } => {}
