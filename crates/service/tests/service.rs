@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "service/accounts.rs"]
+mod accounts;
 #[path = "service/argo.rs"]
 mod argo;
 #[path = "service/base.rs"]

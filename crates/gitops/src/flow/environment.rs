@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod parting;
+mod question;
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use serde_json::json;
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
-    OperationId, OperationResource, ServiceAccountId,
+    OperationId, OperationResource,
 };
 use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{
@@ -21,6 +22,8 @@ use switchboard_ledger::rows::{
     ManagedEnvironment as Row, Operation,
 };
 use switchboard_ledger::{Moment, Secret};
+
+pub use question::{Answer, Question, Questions};
 
 use super::operation::{self, Wish};
 use super::tenant::{self, Namespace};
@@ -86,73 +89,6 @@ pub struct Known {
     pub applications: Vec<Application>,
 }
 
-/// What is to be asked of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Do these work? With `install`, a service account of ours is made first, and its token is the answer.
-    Verify {
-        /// Of what this was taken; it comes back with the answer.
-        digest: String,
-        /// In the names of what is made there.
-        uid: String,
-        /// The URL.
-        host: String,
-        /// As whom.
-        access: Access,
-        /// Whether the server is not checked.
-        allow_insecure: bool,
-        /// The namespace to look at; none is the list of all.
-        namespace: Option<String>,
-        /// Whether a service account of ours is to be made.
-        install: bool,
-    },
-    /// Remove a service account of ours and its role.
-    Retire {
-        /// Which, and how its cluster is reached.
-        account: ServiceAccount,
-    },
-}
-
-/// What is to be asked. Neither waits for the other: a cluster that is gone keeps no other from being used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Questions {
-    /// Whether credentials work.
-    pub verify: Option<Question>,
-    /// That a service account goes.
-    pub retire: Option<Question>,
-}
-
-/// What came of a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// They work. With it comes the token of the service account that was made.
-    Verified {
-        /// Of what was asked.
-        digest: String,
-        /// That token.
-        token: Option<Secret>,
-    },
-    /// They do not.
-    Refused {
-        /// Of what was asked.
-        digest: String,
-        /// In a word.
-        reason: Reason,
-        /// In more words.
-        message: String,
-    },
-    /// The service account is gone, or the cluster takes our word for nothing any more.
-    Retired {
-        /// Which.
-        account: ServiceAccountId,
-    },
-    /// It is there yet, or nobody can tell.
-    Kept {
-        /// Which.
-        account: ServiceAccountId,
-    },
-}
-
 /// Decides. With the decision comes what is to be asked, if anything.
 ///
 /// # Guarantees
@@ -167,12 +103,10 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Q
         }
         forget(input, known, &mut id, &mut decision);
     }
-    let adopted = account::adopted(input.known, input.accounts, &mut id);
-    decision.changes.extend(adopted.iter().map(Change::insert));
-    let accounts = input.accounts.iter().chain(&adopted);
-    let unwanted = accounts.filter(|account| !account::is_wanted(account, live, input.known));
+    let accounts = account::all(input, &mut id, &mut decision);
+    let unwanted = accounts.iter().filter(|account| !account::is_wanted(account, live, input.known));
     let retire = account::leave(unwanted, input.retired, input.now.moment, &mut decision);
-    let verify = live.and_then(|live| keep(input, live, &mut id, &mut decision));
+    let verify = live.and_then(|live| keep(input, live, &accounts, &mut id, &mut decision));
     (decision, Questions { verify, retire })
 }
 
@@ -229,6 +163,7 @@ fn ask(
 fn keep(
     input: &Input<'_>,
     live: &ManagedEnvironment,
+    accounts: &[ServiceAccount],
     id: &mut impl FnMut() -> String,
     decision: &mut Decision,
 ) -> Option<Question> {
@@ -252,11 +187,11 @@ fn keep(
             None
         }
         // It is not asked again until something changes, or whoever asks decides to: clusters are not to be hammered.
-        Some(Answer::Refused { digest: of, reason, message }) if *of == digest => {
+        Some(Answer::Refused { digest: of, reason, message, .. }) if *of == digest => {
             tell(live, Truth::Unknown, *reason, message, input.now, decision);
             None
         }
-        _ if live.spec.create_new_service_account && !account::note(input, live, id, decision) => None,
+        _ if live.spec.create_new_service_account && !account::note(input, live, accounts, id, decision) => None,
         _ => Some(Question::Verify {
             digest,
             uid: live.metadata.uid.clone(),

@@ -77,7 +77,7 @@ async fn ours(transaction: &mut Transaction, dialect: Dialect, columns: &Columns
         complete(columns, fleet::TABLES, true)?;
     }
     if newest >= 4 {
-        complete(columns, left::TABLES, true)?;
+        complete(columns, left::TABLES, newest >= 5)?;
     }
     Ok(Found::Ours { version: newest })
 }

@@ -17,6 +17,7 @@ use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::ids::UserId;
+use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{ClusterUser, Operation};
 use switchboard_ledger::{Change, Key, Moment};
 
@@ -86,6 +87,7 @@ impl Environments {
             return Ok((vec![], (plan, Questions::default())));
         }
         let accounts = rows::accounts(view, &named).await?;
+        tell_given_up(&accounts, retired.as_ref(), asked.now()?.moment);
         let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
             let mut decision = Decision::default();
             let retire = account::leave(&accounts, retired.as_ref(), asked.now()?.moment, &mut decision);
@@ -143,6 +145,14 @@ impl Environments {
             Some(owner) => Ok(view.get(&Key::from(owner)).await?.map(|user| (user, Vec::new()))),
             None => Ok(None),
         }
+    }
+}
+
+/// Says what stays on a target: its row goes now, and nothing else will.
+fn tell_given_up(accounts: &[ServiceAccount], retired: Option<&Answer>, now: Moment) {
+    for one in accounts.iter().filter(|one| account::is_given_up(one, now) && !account::is_gone(one, retired)) {
+        let (host, uid) = (&one.host, &one.resource_uid);
+        tracing::warn!(%host, "gave up removing service account argocd-manager-{uid}: remove it and its role by hand");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use kube::Client;
+use switchboard_cluster::Cluster;
 use switchboard_gitops::flow::{credential, environment};
 use switchboard_gitops::kinds::credential::Outcome;
 use switchboard_gitops::kinds::environment::Reason;
@@ -10,6 +11,9 @@ use switchboard_gitops::kubeconfig::Access;
 use switchboard_gitops::repository::Login;
 use switchboard_service::network::cluster::{self, Failed, Reach};
 use switchboard_service::network::{Later, Network};
+use tower::ServiceExt;
+
+use crate::stage::BEHIND;
 
 /// A token or password of this is refused.
 pub const WRONG: &str = "wrong-credential";
@@ -22,6 +26,8 @@ pub const SILENT: &str = "silent-credential";
 pub struct Script {
     pub environments: Mutex<Vec<environment::Question>>,
     pub credentials: Mutex<Vec<credential::Question>>,
+    /// The cluster behind every environment, if it is to judge for itself who asks.
+    pub strict: Mutex<Option<Cluster>>,
 }
 
 /// The network of one process.
@@ -32,9 +38,22 @@ pub struct Over {
 }
 
 impl Reach for Over {
-    fn client<'a>(&'a self, _: &'a str, _: &'a Access, _: bool) -> Later<'a, Result<Client, Failed>> {
-        Box::pin(async { Ok(self.target.clone()) })
+    fn client<'a>(&'a self, _: &'a str, access: &'a Access, _: bool) -> Later<'a, Result<Client, Failed>> {
+        let strict = self.script.strict.lock().unwrap().clone();
+        Box::pin(async { Ok(strict.map_or_else(|| self.target.clone(), |cluster| bearer(cluster, access))) })
     }
+}
+
+/// A client that is nobody but whose token it shows.
+fn bearer(cluster: Cluster, access: &Access) -> Client {
+    let token = format!("Bearer {}", access.token.as_ref().unwrap().expose());
+    let service = cluster.service().map_request(move |mut request: http::Request<kube::client::Body>| {
+        let path = request.uri().path_and_query().unwrap().as_str();
+        *request.uri_mut() = format!("/clusters/{BEHIND}{path}").parse().unwrap();
+        request.headers_mut().insert("authorization", token.parse().unwrap());
+        request
+    });
+    Client::new(service.map_err(|never: std::convert::Infallible| match never {}), "default")
 }
 
 impl Network for Over {
@@ -49,6 +68,7 @@ impl Network for Over {
                             digest: digest.clone(),
                             reason: Reason::UnableToValidateClusterCredentials,
                             message: "Unauthorized".into(),
+                            token: None,
                         };
                     }
                     _ => {}

@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const QUIET: Duration = Duration::from_millis(700);
 pub const ARGOCD: &str = "argocd";
 /// The logical cluster behind every environment.
-const BEHIND: &str = "target";
+pub const BEHIND: &str = "target";
 pub const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 pub const ARGO: &str = "/apis/argoproj.io/v1alpha1";
 
@@ -219,6 +219,11 @@ impl Stage {
     /// The fleet, as somebody at a command line has it.
     pub fn fleet(&self) -> Fleet {
         fleet(Store::new(self.ledger.clone(), tokio::runtime::Handle::current()), self.engine.clone())
+    }
+
+    /// Has the cluster behind every environment judge for itself who asks.
+    pub fn strict(&self) {
+        *self.network.strict.lock().unwrap() = Some(self.clusters[0].clone());
     }
 
     /// Whether Argo CD is on another cluster than the tenants.

@@ -173,6 +173,7 @@ async fn a_cluster_that_refuses_is_not_asked_again_and_nothing_is_stored() {
         digest,
         reason: Reason::UnableToValidateClusterCredentials,
         message: "Get \"https://api.example/api\": dial tcp: lookup api.example: no such host".into(),
+        token: None,
     };
     let (told, question) = decide(&mut world, Some(&stage(false)), Some(&secret("bad")), Some(&answer)).await;
     assert_eq!(question, None);
@@ -212,6 +213,8 @@ async fn guarantees_what_is_ours_is_removed_first() {
 async fn retired(world: &mut World, asked: Questions) {
     let Some(Question::Retire { account }) = asked.retire else { panic!("{asked:?}") };
     assert!(account.kube_config.is_some(), "what it takes to do it");
+    // And when that works no longer, for whatever the account was made.
+    assert_eq!(account.token.map(|token| token.expose().to_string()), Some("of-ours".to_string()));
     let answer = Answer::Retired { account: account.id };
     let (_, asked) = decide_both(world, None, None, None, Some(&answer)).await;
     assert_eq!((asked, world.all::<ServiceAccount>().await), (Questions::default(), vec![]));
@@ -255,7 +258,7 @@ async fn a_service_account_that_was_made_for_nothing_goes_as_well() {
     let Some(Question::Verify { digest, install: true, .. }) = question else { panic!("{question:?}") };
     assert_eq!(world.all::<ServiceAccount>().await.len(), 1, "noted before it is made");
     let (reason, message) = (Reason::UnableToValidateClusterCredentials, "no such namespace".to_string());
-    let answer = Answer::Refused { digest, reason, message };
+    let answer = Answer::Refused { digest, reason, message, token: Some("of-ours".into()) };
     decide(&mut world, Some(&stage(true)), Some(&secret("admin")), Some(&answer)).await;
     let (_, asked) = decide_both(&mut world, None, None, None, None).await;
     retired(&mut world, asked).await;
@@ -289,6 +292,19 @@ async fn a_service_account_without_a_row_of_its_own_gets_one() {
     verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
     for account in world.all::<ServiceAccount>().await {
         world.ledger.commit(&[Change::delete(&account)]).await.unwrap();
+    }
+    let (_, asked) = decide_both(&mut world, None, None, None, None).await;
+    retired(&mut world, asked).await;
+}
+
+/// A database of an earlier version.
+#[tokio::test]
+async fn a_service_account_without_a_token_gets_the_one_that_argo_cd_uses() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+    for account in world.all::<ServiceAccount>().await {
+        let without = ServiceAccount { token: None, ..account.clone() };
+        world.ledger.commit(&[Change::update(&account, &without)]).await.unwrap();
     }
     let (_, asked) = decide_both(&mut world, None, None, None, None).await;
     retired(&mut world, asked).await;
