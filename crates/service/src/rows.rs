@@ -72,6 +72,28 @@ pub async fn operation(view: &mut View, id: &OperationId) -> Read<Option<Operati
     view.get(&Key::from(id)).await
 }
 
+/// Operations that remove what a deployment was: one, or one for each Argo CD that may have had it.
+///
+/// # Errors
+/// As reading.
+pub async fn removals(view: &mut View, deployment: &Uid) -> Read<Vec<Operation>> {
+    let id = deployment::removal_id(deployment);
+    let mut all = operations(view, deployment.as_str()).await?;
+    if !all.iter().any(|row| row.id == id) {
+        all.extend(operation(view, &id).await?);
+    }
+    Ok(all)
+}
+
+/// Every Argo CD.
+///
+/// # Errors
+/// As reading.
+pub async fn instances(view: &mut View) -> Read<BTreeSet<EngineInstanceId>> {
+    let all: Vec<EngineInstance> = view.list(&Filter::all()).await?;
+    Ok(all.into_iter().map(|instance| instance.id).collect())
+}
+
 /// Operations that somebody still waits for. Those that are over, and by far the most, are not read.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use switchboard_gitops::argo::{
     project_name, repository_secret, spec_field,
 };
 use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
-use switchboard_gitops::flow::operation::REMOVAL;
+use switchboard_gitops::flow::operation::removed;
 use switchboard_ledger::ids::{
     ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId,
     SyncOperationId, Uid, UserId,
@@ -56,7 +56,7 @@ pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceErr
                 },
                 // A row that is gone says no name. Our own removals do.
                 None => {
-                    let uid = row.id.as_str().strip_prefix(REMOVAL);
+                    let uid = removed(&row.id);
                     let applications = uid.map(|uid| application_name(&Uid::from(uid))).into_iter().collect();
                     let is_about_project = owner.as_ref().is_some_and(|owner| owner.as_str() == id);
                     let labelled = (uid.is_none() && !is_about_project).then(|| id.to_string());

@@ -15,7 +15,7 @@ use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::{Plan, Standing};
 use switchboard_kernel::view::{Outside, View};
-use switchboard_ledger::ids::{ManagedEnvironmentId, Uid, UserId};
+use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_ledger::{Change, Filter, Key, Row, Table};
 
@@ -75,6 +75,7 @@ struct Rows {
     target: Target,
     instance: Option<Result<Seat, NoRoom>>,
     operations: Vec<Operation>,
+    instances: BTreeSet<EngineInstanceId>,
     repositories: Vec<AppProjectRepository>,
     compared: Option<String>,
 }
@@ -111,6 +112,8 @@ impl Deployments {
         let mut changes = Vec::new();
         let known = rows::deployments(view, &self.0.named(asked, tenant.as_ref())).await?;
         let found = self.user(view, tenant.as_ref(), &known).await?;
+        // Whoever is taken from rows has one.
+        let is_tenant = found.is_some() || live.is_none();
         let user = match (found, &tenant) {
             (Some(user), None) => user,
             (found, Some(namespace)) if found.is_some() || live.is_some() => {
@@ -144,6 +147,7 @@ impl Deployments {
                 now,
                 namespace: tenant.as_ref().unwrap_or(&nowhere),
                 user: &rows.user,
+                is_tenant,
                 deployment: live,
                 known: &rows.known,
                 environment: match &rows.target {
@@ -153,6 +157,7 @@ impl Deployments {
                 },
                 instance,
                 operations: &rows.operations,
+                instances: &rows.instances,
                 repositories: &rows.repositories,
                 wanted_repositories: &urls,
                 compared_environment: rows.compared.as_deref(),
@@ -223,8 +228,12 @@ impl Deployments {
             operations.extend(rows::operations(view, application.id.as_str()).await?);
         }
         let gone = asked.object.as_ref().filter(|_| wanted.is_none());
+        let mut instances = BTreeSet::new();
         if let Some(uid) = gone.map(|gone| Uid::from(text(gone, "/metadata/uid"))) {
-            operations.extend(rows::operation(view, &removal_id(&uid)).await?);
+            operations.extend(rows::removals(view, &uid).await?);
+            if known.is_empty() && operations.is_empty() {
+                instances = rows::instances(view).await?;
+            }
         }
         let repositories = match wanted.map(|wanted| normalise(&wanted.spec.source.repo_url)) {
             Some(url) => view.list(&Filter::all().is("clusteruser_id", &user.id).is("repo_url", url.as_str())).await?,
@@ -244,7 +253,7 @@ impl Deployments {
             (None, Some(environment)) => Some(instance::place(view, &user.id, environment, asked.now()?.moment).await?),
             (None, None) => None,
         };
-        Ok(Rows { user, known, target, instance, operations, repositories, compared })
+        Ok(Rows { user, known, target, instance, operations, instances, repositories, compared })
     }
 
     async fn target(

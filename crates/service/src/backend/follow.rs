@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use switchboard_gitops::flow::deployment::removal_of;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_ledger::ids::{ApiResource, OperationResource};
@@ -156,7 +157,7 @@ impl Backend {
                     if self.sweep().is_none() {
                         woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
                     }
-                    let waits = self.removals().remove(&row.id);
+                    let waits = removal_of(&row.id).and_then(|removal| self.removals().remove(&removal));
                     woken.of(DEPLOYMENTS_NAME).extend(waits);
                     of_operation(view, &row, woken).await
                 }
