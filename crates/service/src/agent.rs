@@ -3,16 +3,18 @@
 mod applications;
 mod belongings;
 mod follow;
+mod memory;
 mod operations;
 mod step;
 mod wanted;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_kernel::operator::{Operator, Reaching};
 
 use crate::store::Store;
+use memory::Memory;
 use operations::Names;
 
 /// The operator of Operations.
@@ -36,12 +38,13 @@ struct Inner {
     isolated: bool,
     /// Which objects open Operations were about when they were last looked at.
     names: Mutex<BTreeMap<String, Names>>,
+    memory: Mutex<Memory>,
 }
 
 impl Agent {
     /// Over a database. With `isolated`, tenants have projects of their own; as the backend's.
     pub fn new(store: Store, isolated: bool) -> Agent {
-        Agent(Arc::new(Inner { store, isolated, names: Mutex::default() }))
+        Agent(Arc::new(Inner { store, isolated, names: Mutex::default(), memory: Mutex::default() }))
     }
 
     /// Its operators.
@@ -60,6 +63,11 @@ impl Agent {
 
     fn is_isolated(&self) -> bool {
         self.0.isolated
+    }
+
+    /// What is kept in mind of Applications.
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn guessed(&self, operation: &str) -> Option<Names> {

@@ -18,6 +18,7 @@ use switchboard_ledger::ids::{OperationId, OperationResource};
 use switchboard_ledger::rows::{Application, ApplicationState};
 use switchboard_ledger::{Change, Filter, Key};
 
+use super::memory::Print;
 use super::{APPLICATIONS_NAME, Agent};
 use crate::asked::{self, stamp};
 use crate::error::ServiceError;
@@ -59,10 +60,13 @@ impl Outward for Applications {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async {
-            let seen: Seen = serde_json::from_value(request.clone())?;
-            self.0.store().settle(async |view| decide_on(view, &seen).await).await
-        })?;
+        let seen: Seen = serde_json::from_value(request.clone()).map_err(|error| error.to_string())?;
+        let print = seen.object.as_ref().and_then(Print::of);
+        let known = self.0.memory().is_known(print.as_ref());
+        let plan = match known {
+            Ok(()) => Plan::nothing(),
+            Err(forgotten) => self.look(&seen, print, forgotten)?,
+        };
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 
@@ -80,7 +84,23 @@ impl Outward for Applications {
     }
 }
 
-async fn decide_on(view: &mut switchboard_ledger::View, seen: &Seen) -> Result<(Vec<Change>, Plan), ServiceError> {
+impl Applications {
+    /// Asks the database. What an Application says that is as its row says is kept in mind.
+    fn look(&self, seen: &Seen, print: Option<Print>, forgotten: u64) -> Result<Plan, String> {
+        let store = self.0.store();
+        let (plan, is_right) = store.wait(store.settle(async |view| decide_on(view, seen).await))?;
+        if let Some(print) = print.filter(|_| is_right) {
+            self.0.memory().keep(print, forgotten);
+        }
+        Ok(plan)
+    }
+}
+
+/// What is to be done, and whether all is as the row says.
+async fn decide_on(
+    view: &mut switchboard_ledger::View,
+    seen: &Seen,
+) -> Result<(Vec<Change>, (Plan, bool)), ServiceError> {
     let labelled: Option<Application> = match seen.object.as_ref().and_then(application::row_of) {
         Some(id) => view.get(&Key::from(id)).await?,
         None => None,
@@ -90,30 +110,33 @@ async fn decide_on(view: &mut switchboard_ledger::View, seen: &Seen) -> Result<(
         // One that went, lost its label or was given another is found by its name.
         None => view.list(&Filter::all().is("name", seen.name.as_str())).await?.pop(),
     };
-    let Some(row) = found else { return Ok((vec![], Plan::nothing())) };
+    let Some(row) = found else { return Ok((vec![], (Plan::nothing(), false))) };
     // What another Argo CD says of it is not asked for: it may be on its way from there to here, or back.
     let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == seen.namespace);
     if !here {
-        return Ok((vec![], Plan::nothing()));
+        return Ok((vec![], (Plan::nothing(), false)));
     }
     let mut changes = Vec::new();
     if let Some(said) = seen.object.as_ref().map(|object| &object["status"]).filter(|status| status.is_object()) {
         changes.extend(said_of(view, &row, said).await?);
     }
     let plan = undo(view, &row, seen, &mut changes).await?;
-    Ok((changes, plan))
+    let is_right = plan == Plan::nothing();
+    Ok((changes, (plan, is_right)))
 }
 
-/// What Argo CD says, if it is something else than before.
+/// What Argo CD says, if it is something else than before. That it compared once more is not.
 async fn said_of(
     view: &mut switchboard_ledger::View,
     row: &Application,
     said: &Value,
 ) -> Result<Option<Change>, ServiceError> {
-    let packed = status::pack(said)?;
     let before: Option<ApplicationState> = view.get(&Key::from(&row.id)).await?;
-    let now = ApplicationState { application: row.id.clone(), status: Some(packed) };
-    Ok((before.as_ref() != Some(&now)).then(|| Change::put(&now)))
+    if before.and_then(|before| before.status).is_some_and(|before| status::is_told(&before, said)) {
+        return Ok(None);
+    }
+    let now = ApplicationState { application: row.id.clone(), status: Some(status::pack(said)?) };
+    Ok(Some(Change::put(&now)))
 }
 
 /// Asks for an Application to be as its row says, if it is not: edited, or gone.

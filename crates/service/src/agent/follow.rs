@@ -53,6 +53,7 @@ impl Agent {
 
     /// Says whether the kernel is still there.
     async fn heard(&self, news: &[Signal], handle: &Handle) -> Result<bool, ServiceError> {
+        self.memory().heard(news);
         let is_all = news.contains(&Signal::Everything);
         let keys: BTreeSet<&str> = news.iter().filter_map(operation_of).collect();
         if keys.is_empty() && !is_all {

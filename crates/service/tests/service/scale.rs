@@ -2,16 +2,19 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+use switchboard_gitops::argo::status;
 use switchboard_ledger::Counts;
-use switchboard_ledger::rows::{ClusterUser, Operation};
+use switchboard_ledger::rows::{ApplicationState, ClusterUser, Operation};
 use switchboard_service::backend;
 
 use crate::base::{Base, on_both};
-use crate::stage::{Side, Stage, plain};
+use crate::stage::{ARGO, ARGOCD, Side, Stage, plain, send};
 
 on_both! {
     a_deployment_costs_the_same_however_many_there_are
     a_service_that_has_done_its_work_asks_nothing
+    a_comparison_that_finds_the_same_asks_nothing
     tenants_take_turns_at_the_agent
 }
 
@@ -109,6 +112,46 @@ async fn a_service_that_has_done_its_work_asks_nothing(base: Base) {
     let (asked, from) = (stage.ledger.counts(), Instant::now());
     stage.until("a while", async || (from.elapsed() > RING_AFTER * 2).then_some(())).await;
     assert_eq!(stage.ledger.counts(), asked, "nobody does anything, and nobody asks");
+}
+
+/// Argo CD compares every Application every few minutes, and says so in it.
+async fn compare(stage: &Stage, minute: usize) {
+    let before = stage.runs().await;
+    let all = stage.listed(&format!("{ARGO}/applications")).await;
+    for one in &all {
+        let path = format!("{ARGO}/namespaces/{ARGOCD}/applications/{}", one["metadata"]["name"].as_str().unwrap());
+        let said = json!({"status": {"reconciledAt": format!("2026-11-16T08:{minute:02}:00Z")}});
+        send(&stage.engine, "PATCH", &path, said).await.unwrap();
+    }
+    let looked = before + all.len() as u64;
+    stage.until("a look", async || (stage.runs().await >= looked).then_some(())).await;
+    rest(stage).await;
+}
+
+async fn a_comparison_that_finds_the_same_asks_nothing(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.settings.ring_after = backend::RING_AFTER;
+    stage.start().await;
+    deploy(&stage, "shop", 0..3).await;
+    // What was looked at while rows changed is looked at once more.
+    compare(&stage, 1).await;
+    let asked = stage.ledger.counts();
+    for minute in 2..5 {
+        compare(&stage, minute).await;
+    }
+    assert_eq!(stage.ledger.counts(), asked, "nothing was found that was not known");
+    // News comes through, with the time of it.
+    let path = stage.listed(&format!("{ARGO}/applications")).await[0]["metadata"]["name"].clone();
+    let path = format!("{ARGO}/namespaces/{ARGOCD}/applications/{}", path.as_str().unwrap());
+    let said = json!({"status": {"health": {"status": "Degraded"}, "reconciledAt": "2026-11-16T09:00:00Z"}});
+    send(&stage.engine, "PATCH", &path, said).await.unwrap();
+    let is_told = async || {
+        let states: Vec<ApplicationState> = stage.all().await;
+        let mut said = states.iter().map(|one| status::unpack(one.status.as_deref().unwrap()).unwrap());
+        said.any(|one| one["health"]["status"] == "Degraded" && one["reconciledAt"] == "2026-11-16T09:00:00Z")
+            .then_some(())
+    };
+    stage.until("news", is_told).await;
 }
 
 /// How many deployments one tenant has when another comes.
