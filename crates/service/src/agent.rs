@@ -10,6 +10,7 @@ mod wanted;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use switchboard_kernel::operator::{Operator, Reaching};
 
@@ -29,6 +30,10 @@ pub const PROJECTS_NAME: &str = "gitops-projects";
 /// Of how many Operations it is kept in mind which objects they are about.
 const MAX_GUESSES: usize = 10_000;
 
+/// How long an Application stays that no row knows. After a restore, rows are made anew from tenants' resources, and its own may be
+/// among them.
+pub const ORPHAN_GRACE: Duration = Duration::from_secs(10 * 60);
+
 /// The agent role. It works for every Argo CD of the management cluster that the database knows.
 #[derive(Clone)]
 pub struct Agent(Arc<Inner>);
@@ -36,6 +41,7 @@ pub struct Agent(Arc<Inner>);
 struct Inner {
     store: Store,
     isolated: bool,
+    orphan_grace: Duration,
     /// Which objects open Operations were about when they were last looked at.
     names: Mutex<BTreeMap<String, Names>>,
     memory: Mutex<Memory>,
@@ -44,7 +50,13 @@ struct Inner {
 impl Agent {
     /// Over a database. With `isolated`, tenants have projects of their own; as the backend's.
     pub fn new(store: Store, isolated: bool) -> Agent {
-        Agent(Arc::new(Inner { store, isolated, names: Mutex::default(), memory: Mutex::default() }))
+        Agent::patient(store, isolated, ORPHAN_GRACE)
+    }
+
+    /// The same, with another patience for Applications that no row knows.
+    pub fn patient(store: Store, isolated: bool, orphan_grace: Duration) -> Agent {
+        let (names, memory) = (Mutex::default(), Mutex::default());
+        Agent(Arc::new(Inner { store, isolated, orphan_grace, names, memory }))
     }
 
     /// Its operators.
@@ -63,6 +75,10 @@ impl Agent {
 
     fn is_isolated(&self) -> bool {
         self.0.isolated
+    }
+
+    fn orphan_grace(&self) -> Duration {
+        self.0.orphan_grace
     }
 
     /// What is kept in mind of Applications.

@@ -25,7 +25,7 @@ use switchboard_ledger::{Filter, Ledger, Moment, Row};
 use switchboard_object::yaml;
 use switchboard_service::fleet::Fleet;
 use switchboard_service::store::Gate;
-use switchboard_service::{Agent, Backend, Store, backend, ids, instance, limits};
+use switchboard_service::{Agent, Backend, Store, agent, backend, ids, instance, limits};
 use tokio::task::JoinHandle;
 
 use crate::argo::{self, Argo};
@@ -50,6 +50,8 @@ pub struct Stage {
     pub target: Client,
     pub ledger: Ledger,
     pub settings: backend::Settings,
+    /// How long an Application stays that no row knows.
+    pub orphan_grace: Duration,
     clusters: Vec<Cluster>,
     roles: Vec<Roles>,
     pub argo: Argo,
@@ -157,6 +159,7 @@ impl Stage {
                 ring_after: Duration::from_millis(200),
                 ..backend::Settings::default()
             },
+            orphan_grace: agent::ORPHAN_GRACE,
             clusters,
             roles: Vec::new(),
             others: Mutex::default(),
@@ -183,6 +186,7 @@ impl Stage {
             target: self.target.clone(),
             ledger: self.ledger.clone(),
             settings,
+            orphan_grace: self.orphan_grace,
             clusters: vec![cluster],
             roles: Vec::new(),
             others: Mutex::default(),
@@ -248,7 +252,7 @@ impl Stage {
             store = store.gated(gate);
         }
         let backend = Backend::new(store.clone(), self.settings.clone());
-        let agent = Agent::new(store.clone(), self.settings.isolated);
+        let agent = Agent::patient(store.clone(), self.settings.isolated, self.orphan_grace);
         let carrying = fleet(store, engine.clone());
         let (one, other) = (ClusterName::new("tenants"), ClusterName::new("engine"));
         let settings = Settings {
