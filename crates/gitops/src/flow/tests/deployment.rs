@@ -89,6 +89,25 @@ async fn a_repository_that_no_row_holds_is_left_out() {
     assert_eq!(row.repo_url, "https://git.example/shop");
 }
 
+/// What an earlier version wrote down, too.
+#[tokio::test]
+async fn a_pattern_is_no_repository_of_a_project() {
+    let world = World::new().await;
+    let row = |url: &str| AppProjectRepository {
+        id: url.into(),
+        user: world.user.id.clone(),
+        repo_url: url.into(),
+        created_on: START,
+    };
+    let (before, kept) = (row("*"), row("https://git.example/shop"));
+    world.ledger.commit(&[Change::insert(&before), Change::insert(&kept)]).await.unwrap();
+    let wanted = ["*", "https://git.example/*", "https://git.example/shop"].map(str::to_string).into();
+    let rows = [before, kept.clone()];
+    let changes = tenant::repositories(&world.user.id, &rows, &wanted, || "r".to_string(), START);
+    world.ledger.commit(&changes).await.unwrap();
+    assert_eq!(world.all::<AppProjectRepository>().await, [kept]);
+}
+
 #[tokio::test]
 async fn a_resource_that_is_gone_leaves_no_rows() {
     let mut world = World::new().await;
