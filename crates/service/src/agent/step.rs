@@ -22,6 +22,10 @@ use super::operations::{Live, Names};
 use crate::error::ServiceError;
 use crate::{instance, rows};
 
+/// What is said of an Operation that asks for an Argo CD.
+const NO_PROVISIONING: &str =
+    "an Argo CD is not made by an Operation: install it in its namespace, then use `switchboard gitops fleet add`";
+
 /// What is next, and what of the row changes with it.
 pub struct Next {
     /// What is next.
@@ -147,7 +151,8 @@ pub async fn step(
             };
             next(agent::credential(wanted.as_ref(), namespace, &live.secrets, isolated))
         }
-        OperationResource::EngineInstance => next(Step::Done(Ok(()))),
+        // The original makes an ArgoCD resource for its operator, which is not there.
+        OperationResource::EngineInstance => next(Step::Done(Err(NO_PROVISIONING.to_string()))),
     })
 }
 
