@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use switchboard_gitops::flow::tenant::Namespace;
-use switchboard_gitops::flow::{credential, environment};
+use switchboard_gitops::flow::{credential, environment, recheck};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{Declaration, Declared, Operator, OperatorName, Reaching, Unit, Units};
 use switchboard_kernel::place::Place;
@@ -62,11 +62,14 @@ pub struct Settings {
     pub in_cluster: bool,
     /// How long an Operation that nobody rings for is left alone.
     pub ring_after: Duration,
+    /// How soon at the earliest credentials that work are tried again.
+    pub recheck: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { isolated: true, shared: false, cluster: None, in_cluster: true, ring_after: RING_AFTER }
+        let recheck = Duration::from_millis(recheck::EVERY_MS.unsigned_abs());
+        Settings { isolated: true, shared: false, cluster: None, in_cluster: true, ring_after: RING_AFTER, recheck }
     }
 }
 
@@ -168,6 +171,11 @@ impl Backend {
 
     fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// How often credentials of a resource are tried.
+    fn recheck_ms(&self, resource: &Uid) -> i64 {
+        recheck::every_ms(i64::try_from(self.settings().recheck.as_millis()).unwrap_or(i64::MAX), resource)
     }
 
     fn named<'a>(&'a self, asked: &'a Asked, tenant: Option<&'a Namespace>) -> Named<'a> {

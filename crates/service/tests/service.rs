@@ -35,6 +35,8 @@ mod network;
 mod original;
 #[path = "service/projects.rs"]
 mod projects;
+#[path = "service/rechecks.rs"]
+mod rechecks;
 #[path = "service/restore.rs"]
 mod restore;
 #[path = "service/room.rs"]

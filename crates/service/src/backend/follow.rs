@@ -111,6 +111,8 @@ impl Backend {
             match signal {
                 Signal::Everything => {
                     self.settled().unsettle_all();
+                    self.0.environments.unsettle_all();
+                    self.0.credentials.unsettle_all();
                     self.open().clear();
                     for row in open_operations(&mut view).await? {
                         self.note(&row);

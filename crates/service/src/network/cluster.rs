@@ -113,7 +113,7 @@ impl Target<'_> {
             return check(&client, self.host, namespace).await.map(|()| None).map_err(failed);
         };
         let token = make(&client, self.host, uid).await.map_err(failed)?;
-        match self.check_own(&as_account(access, &token), namespace).await {
+        match self.check_own(&access.clone().as_account(&token), namespace).await {
             Ok(()) => Ok(Some(token)),
             // It is there, whatever it may do.
             Err(failed) => Err((failed, Some(token))),
@@ -123,11 +123,6 @@ impl Target<'_> {
     async fn check_own(&self, own: &Access, namespace: Option<&str>) -> Result<(), Failed> {
         check(&self.client(own).await?, self.host, namespace).await
     }
-}
-
-/// The same cluster, as an account of ours.
-fn as_account(access: &Access, token: &Secret) -> Access {
-    Access { token: Some(token.clone()), client_certificate: None, client_key: None, ..access.clone() }
 }
 
 /// A client made of what a kubeconfig said, and of nothing it names: no program is run, no file is read.

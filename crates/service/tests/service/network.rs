@@ -1,5 +1,6 @@
 //! Clusters and git servers that answer as a test says; behind the former is one cluster.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kube::Client;
@@ -26,6 +27,8 @@ pub const SILENT: &str = "silent-credential";
 pub struct Script {
     pub environments: Mutex<Vec<environment::Question>>,
     pub credentials: Mutex<Vec<credential::Question>>,
+    /// Whether everything is refused.
+    pub refuses: AtomicBool,
     /// The cluster behind every environment, if it is to judge for itself who asks.
     pub strict: Mutex<Option<Cluster>>,
 }
@@ -61,7 +64,8 @@ impl Network for Over {
         self.script.environments.lock().unwrap().push(question.clone());
         Box::pin(async move {
             if let environment::Question::Verify { digest, access, .. } = question {
-                match access.token.as_ref().map(|token| token.expose()) {
+                let token = access.token.as_ref().map(|token| token.expose());
+                match if self.script.refuses.load(Ordering::SeqCst) { Some(WRONG) } else { token } {
                     Some(SILENT) => std::future::pending::<()>().await,
                     Some(WRONG) => {
                         return environment::Answer::Refused {
@@ -82,6 +86,7 @@ impl Network for Over {
         self.script.credentials.lock().unwrap().push(question.clone());
         Box::pin(async move {
             match &question.login {
+                _ if self.script.refuses.load(Ordering::SeqCst) => Outcome::InvalidCredentials,
                 Login::Password { password, .. } if password.expose() == WRONG => Outcome::InvalidCredentials,
                 _ => Outcome::Valid,
             }

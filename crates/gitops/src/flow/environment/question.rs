@@ -4,6 +4,7 @@ use switchboard_ledger::Secret;
 use switchboard_ledger::ids::ServiceAccountId;
 use switchboard_ledger::rows::left::ServiceAccount;
 
+use crate::flow::recheck::Asking;
 use crate::kinds::environment::Reason;
 use crate::kubeconfig::Access;
 
@@ -35,12 +36,28 @@ pub enum Question {
 }
 
 /// What is to be asked. Neither waits for the other: a cluster that is gone keeps no other from being used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Questions {
     /// Whether credentials work.
-    pub verify: Option<Question>,
+    pub verify: Asking<Question>,
     /// That a service account goes.
     pub retire: Option<Question>,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Questions { verify: Asking::Nothing, retire: None }
+    }
+}
+
+impl Answer {
+    /// Of what was asked whether credentials work.
+    pub fn digest(&self) -> Option<&str> {
+        match self {
+            Answer::Verified { digest, .. } | Answer::Refused { digest, .. } => Some(digest),
+            Answer::Retired { .. } | Answer::Kept { .. } => None,
+        }
+    }
 }
 
 /// What came of a question.

@@ -7,6 +7,7 @@ use super::world::{START, UID, World, status, web};
 use crate::flow::deployment::Environment;
 use crate::flow::environment::account::GIVE_UP_MS;
 use crate::flow::environment::{self, Answer, Known, Question, Questions, SecretData};
+use crate::flow::recheck::Asking;
 use crate::flow::{Decision, Now};
 use crate::kinds::environment::{EnvironmentSpec, Reason, SECRET_TYPE};
 use crate::kinds::{ManagedEnvironment as Resource, Meta};
@@ -39,7 +40,7 @@ async fn decide(
     answer: Option<&Answer>,
 ) -> (Decision, Option<Question>) {
     let (decision, questions) = decide_both(world, resource, secret, answer, None).await;
-    (decision, questions.verify)
+    (decision, questions.verify.now())
 }
 
 async fn decide_both(
@@ -350,4 +351,29 @@ async fn an_environment_without_applications_is_forgotten_by_argo_cd_as_well() {
     // Nothing of the tenant's may be deployed there any longer: its project is looked at by the tenant's id.
     let project = ("Application".to_string(), world.user.id.to_string());
     assert_eq!(asked(&world).await, [project, environment]);
+}
+
+#[tokio::test]
+async fn guarantees_what_worked_is_tried_again() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+    let (_, asked) = decide_both(&mut world, Some(&stage(true)), Some(&secret("admin")), None, None).await;
+    let Asking::Later(Question::Verify { digest, access, install, .. }) = asked.verify else { panic!("{asked:?}") };
+    assert!(!install);
+    assert_eq!(access.token.unwrap().expose(), "of-ours", "as whom Argo CD deploys");
+    let reason = Reason::UnableToValidateClusterCredentials;
+    let refused = Answer::Refused { digest: digest.clone(), reason, message: "Unauthorized".into(), token: None };
+    let (told, asked) = decide_both(&mut world, Some(&stage(true)), Some(&secret("admin")), Some(&refused), None).await;
+    assert!(told.changes.is_empty() && matches!(asked.verify, Asking::Later(_)), "what is deployed stays");
+    let conditions = &status(&told).unwrap()["conditions"];
+    assert_eq!((&conditions[0]["status"], &conditions[0]["message"]), (&"Unknown".into(), &"Unauthorized".into()));
+    // Whoever is started anew has lost the answer, and believes what was told.
+    let mut live = stage(true);
+    live.status = serde_json::from_value(status(&told).unwrap().clone()).unwrap();
+    let (again, asked) = decide_both(&mut world, Some(&live), Some(&secret("admin")), None, None).await;
+    assert!(again.writes.is_empty() && matches!(asked.verify, Asking::Now(_)), "{again:?}");
+    let good = Answer::Verified { digest, token: None };
+    let (told, _) = decide_both(&mut world, Some(&live), Some(&secret("admin")), Some(&good), None).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["status"], "True");
+    assert!(told.changes.is_empty(), "{told:?}");
 }

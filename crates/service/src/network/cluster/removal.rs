@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use switchboard_gitops::kubeconfig;
 use switchboard_ledger::rows::left::ServiceAccount;
 
-use super::{Reach, account_name, as_account, objects, send};
+use super::{Reach, account_name, objects, send};
 use crate::asked::text;
 use crate::error::told;
 
@@ -36,7 +36,7 @@ pub(super) async fn remove(reach: &dyn Reach, account: &ServiceAccount) -> Resul
         Err(Left::Forbidden(why)) => why,
     };
     let Some(token) = &account.token else { return Err(why) };
-    let own = as_account(&access, token);
+    let own = access.as_account(token);
     let client = reach.client(host, &own, account.allow_insecure).await.map_err(|(_, message)| message)?;
     match as_itself(&client, uid).await {
         Ok(()) => Ok(()),
