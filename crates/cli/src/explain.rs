@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
+use switchboard_kernel::config::Config;
 use switchboard_kernel::decision::{Decision, DecisionId, Outcome};
 use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
 use switchboard_kernel::journal::Entry;
 use switchboard_kernel::operator::Unit;
-use switchboard_kernel::replay::{Replayed, replay};
+use switchboard_kernel::replay::{Replayed, replay_within};
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::State;
 
@@ -19,7 +21,7 @@ use crate::failure::Failure;
 pub use crate::form::{Form, print};
 use crate::kernel::StateDir;
 use crate::talk::say;
-use crate::{DIFFERS, operators, paint};
+use crate::{DIFFERS, limits, operators, paint};
 
 /// Says why an object is as it is.
 #[derive(Args)]
@@ -243,7 +245,7 @@ impl Replay {
                 let operator = known.ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that decided")
                 })?;
-                replay(&*operator, &journal, id, &[])
+                replay_within(operator, &journal, id, &[], patience(decision))
             }
         };
         if replayed == Replayed::Gone {
@@ -256,9 +258,16 @@ impl Replay {
             Replayed::Same | Replayed::Redacted { alike: true, .. } => ExitCode::SUCCESS,
             Replayed::Different { .. } => ExitCode::from(DIFFERS),
             // A difference that masks may have made is none that anybody can act on.
-            Replayed::Redacted { alike: false, .. } | Replayed::Gone => ExitCode::FAILURE,
+            Replayed::Redacted { alike: false, .. } | Replayed::Undecided { .. } | Replayed::Gone => ExitCode::FAILURE,
         };
         print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
         Ok(code)
     }
+}
+
+/// How long an operator may take to decide again: what it has by itself, as the configuration of then is not known here, and
+/// several times what it took then.
+fn patience(decision: &Decision) -> Duration {
+    let then = Duration::from_micros(decision.decide_us);
+    limits::of(&Config::default(), &decision.unit.operator.0).timeout.max(then * 4)
 }

@@ -9,6 +9,7 @@
 mod account;
 mod caught;
 mod echo;
+mod given_up;
 mod removal;
 mod roster;
 mod run;
@@ -32,6 +33,7 @@ use crate::view::Refusal;
 use crate::wake::Wakes;
 
 pub(crate) use caught::decide_caught;
+pub(crate) use given_up::{given_up, late, stuck};
 pub(crate) use secrecy::secrets_among;
 
 pub use run::{Answered, Closed, Judgement, Run};

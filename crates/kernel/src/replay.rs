@@ -4,14 +4,15 @@ mod came;
 mod difference;
 mod recording;
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::arbiter::{Arbiter, Judging};
-use crate::core::decide_caught;
+use crate::core::{decide_caught, given_up, late};
 use crate::decision::{Decision, DecisionId, Outcome};
-use crate::journal::{Journal, Recorded};
+use crate::journal::Journal;
 use crate::object::Object;
 use crate::operator::{Operator, Stop, is_unrecorded};
 use crate::place::{ClusterName, Topology};
@@ -45,23 +46,65 @@ pub enum Replayed {
         /// How they differ, for people.
         lines: Vec<String>,
     },
+    /// The operator did not come to an end, then or now: there is nothing to compare.
+    Undecided {
+        /// When, and for how long it was waited, for people.
+        why: String,
+    },
     /// It is not kept any more, or it read too much to be kept.
     Gone,
 }
 
 /// Decides again. `live` may hold objects as they are now: one that is masked in the record and still at the revision
 /// that was read is taken instead.
+///
+/// # Caveats
+/// An operator that does not come back keeps the caller; [`replay_within`] does not.
 pub fn replay(operator: &dyn Operator, journal: &Journal, id: DecisionId, live: &[Object]) -> Replayed {
+    replay_by(journal, id, live, |asked| Ok(asked.decide(operator)))
+}
+
+/// The same on a thread of its own, which is given up after `timeout`: it goes on until the process ends.
+pub fn replay_within(
+    operator: Arc<dyn Operator>,
+    journal: &Journal,
+    id: DecisionId,
+    live: &[Object],
+    timeout: Duration,
+) -> Replayed {
+    replay_by(journal, id, live, |asked| {
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::Builder::new().name(operator.name().to_string());
+        // Nobody listens when it took too long.
+        let begun = thread.spawn(move || drop(tell.send(asked.decide(&*operator))));
+        begun.map_err(|error| format!("could not start a thread: {error}"))?;
+        told.recv_timeout(timeout).map_err(|_| late(timeout))
+    })
+}
+
+fn replay_by(
+    journal: &Journal,
+    id: DecisionId,
+    live: &[Object],
+    decide: impl FnOnce(Question) -> Result<(Came, Vec<String>), String>,
+) -> Replayed {
     let Some(recorded) = journal.recorded(id).filter(|recorded| !recorded.contents.partial) else {
         return Replayed::Gone;
     };
+    if let Some(why) = given_up(&recorded.decision) {
+        return Replayed::Undecided { why: format!("then: {why}") };
+    }
     let recording = Recording::of(&recorded, live);
     let mut masked: Vec<String> = recording.masked().map(ToString::to_string).collect();
     if recorded.contents.masked && recorded.decision.asked.iter().any(came::holds_mask) {
         masked.push("an answer from outside".to_string());
     }
-    let topology = recorded.topology.clone().unwrap_or_else(|| standalone(&recorded.decision));
-    let (after, unread) = decide(operator, &Arc::new(topology), &recorded, recording);
+    let topology = Arc::new(recorded.topology.clone().unwrap_or_else(|| standalone(&recorded.decision)));
+    let asked = Question { topology, decision: recorded.decision.clone(), recording: Arc::new(recording) };
+    let (after, unread) = match decide(asked) {
+        Ok(decided) => decided,
+        Err(why) => return Replayed::Undecided { why: format!("now: {why}") },
+    };
     if unread.is_empty() && journal.digest(&after) == recorded.digest {
         return Replayed::Same;
     }
@@ -95,41 +138,45 @@ fn standalone(decision: &Decision) -> Topology {
     Topology::standalone(&table.map_or_else(|| ClusterName::new("default"), |table| table.cluster.clone()))
 }
 
-/// What the operator comes to, and what it read that it had not read then.
-fn decide(
-    operator: &dyn Operator,
-    topology: &Arc<Topology>,
-    recorded: &Recorded,
-    recording: Recording,
-) -> (Came, Vec<String>) {
-    let decision = &recorded.decision;
-    let recording = Arc::new(recording);
-    let declaration = operator.declaration();
-    let inputs = Arc::new(declaration.readable());
-    let view = View::new(recording.clone(), topology.clone(), inputs, decision.started).after(decision.refused.clone());
-    let decided = decide_caught(operator, &decision.unit.unit, &view);
-    let reads = view.into_reads();
-    let name = &decision.unit.operator;
-    let came = match decided {
-        Ok(plan) => {
-            // What is recorded went through the arbiter: names chosen, writes squashed.
-            let judged = Arbiter::default().judge(Judging {
-                unit: &decision.unit,
-                declaration: &declaration,
-                topology,
-                decision: decision.id,
-                mutations: plan.mutations,
-                ordered: plan.ordered,
-                reads: &reads,
-                picture: &*recording,
-            });
-            let writes = judged.writes.into_iter().chain(judged.refused).collect();
-            Came::of(name, &Outcome::Decided { writes, standing: plan.standing })
-        }
-        Err(Stop::Failed(message)) => Came::of(name, &Outcome::Failed { message }),
-        Err(Stop::Parked(_)) => Came::of(name, &Outcome::Parked { missing: reads.missing.into_iter().collect() }),
-    };
-    (came, recording.unread())
+/// What an operator is asked once more.
+struct Question {
+    topology: Arc<Topology>,
+    decision: Decision,
+    recording: Arc<Recording>,
+}
+
+impl Question {
+    /// What the operator comes to, and what it read that it had not read then.
+    fn decide(&self, operator: &dyn Operator) -> (Came, Vec<String>) {
+        let Self { topology, decision, recording } = self;
+        let declaration = operator.declaration();
+        let inputs = Arc::new(declaration.readable());
+        let view =
+            View::new(recording.clone(), topology.clone(), inputs, decision.started).after(decision.refused.clone());
+        let decided = decide_caught(operator, &decision.unit.unit, &view);
+        let reads = view.into_reads();
+        let name = &decision.unit.operator;
+        let came = match decided {
+            Ok(plan) => {
+                // What is recorded went through the arbiter: names chosen, writes squashed.
+                let judged = Arbiter::default().judge(Judging {
+                    unit: &decision.unit,
+                    declaration: &declaration,
+                    topology,
+                    decision: decision.id,
+                    mutations: plan.mutations,
+                    ordered: plan.ordered,
+                    reads: &reads,
+                    picture: &**recording,
+                });
+                let writes = judged.writes.into_iter().chain(judged.refused).collect();
+                Came::of(name, &Outcome::Decided { writes, standing: plan.standing })
+            }
+            Err(Stop::Failed(message)) => Came::of(name, &Outcome::Failed { message }),
+            Err(Stop::Parked(_)) => Came::of(name, &Outcome::Parked { missing: reads.missing.into_iter().collect() }),
+        };
+        (came, recording.unread())
+    }
 }
 
 #[cfg(test)]

@@ -97,6 +97,23 @@ async fn an_operator_with_a_memory_is_found_out_by_replay() {
     assert_eq!(board.json(&["replay", &decision])["replay"], "different");
 }
 
+#[tokio::test]
+async fn a_decision_that_hung_is_replayed_at_once_and_cannot_be_told() {
+    let board = Board::up("operators:\n  rogue-hangs: {debounce: 0s, coolDown: 0s, timeout: 50ms}\n");
+    let late = |row: &serde_json::Value| row["reason"].as_str().is_some_and(|why| why.contains("did not decide"));
+    board.row("rogue-hangs", late).await;
+    let decision = eventually("its decision", || async {
+        let decision = board.json(&["why-not", "rogue-hangs"])["units"][0]["last"].clone();
+        decision.is_u64().then(|| decision.to_string())
+    })
+    .await;
+    let replayed = board.ask(&["replay", &decision]);
+    assert_eq!(replayed.status.code(), Some(1), "{}", said(&replayed));
+    let told = masked(&replayed);
+    let expected = "decision N of rogue-hangs all: it cannot be told whether the same is decided again\n  then: ";
+    assert!(told.starts_with(expected), "{told}");
+}
+
 /// One request over a connection of its own; status line and body.
 fn get(address: &str, path: &str) -> (String, String) {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
