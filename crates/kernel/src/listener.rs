@@ -24,6 +24,7 @@ use serde_json::json;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinHandle;
 
+use crate::decision::DecisionId;
 use crate::host::{Handle, Stopped};
 use crate::metrics;
 use crate::state::State;
@@ -158,8 +159,14 @@ async fn answer(
 /// The state, and by then all that it tells of is in the journal, for who reads both. A disk that hangs holds nobody up for longer.
 async fn recorded(handle: &Handle) -> Result<State, Stopped> {
     let state = handle.state().await?;
-    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.journal(|_| ())).await;
+    let units = state.operators.iter().flat_map(|operator| &operator.units);
+    keep(handle, units.filter_map(|unit| unit.last).collect()).await;
     Ok(state)
+}
+
+/// Decisions whose numbers are told are in the journal's files by then.
+async fn keep(handle: &Handle, told: Vec<DecisionId>) {
+    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.keep(told)).await;
 }
 
 /// Ready is who sees all that its operators read.

@@ -98,6 +98,23 @@ async fn an_operator_with_a_memory_is_found_out_by_replay() {
 }
 
 #[tokio::test]
+async fn the_number_that_why_not_tells_can_be_replayed() {
+    let board = Board::up(GREETER);
+    board.guest("ada").await;
+    board.row("greeter", |row| row["word"] == "Waiting").await;
+    // What is woken without a reason decides the same again: the journal remembers it, and writes it now and then.
+    for runs in [2, 3] {
+        assert_eq!(board.ask(&["wake", "greeter"]).status.code(), Some(0));
+        board.row("greeter", |row| row["runs"].as_u64() >= Some(runs)).await;
+    }
+    for more in [&[][..], &["--unit", "default/ada"]] {
+        let told = board.json(&[&["why-not", "greeter"], more].concat());
+        let replayed = board.ask(&["replay", &told["units"][0]["last"].to_string()]);
+        assert_eq!(replayed.status.code(), Some(0), "{}", said(&replayed));
+    }
+}
+
+#[tokio::test]
 async fn a_decision_that_hung_is_replayed_at_once_and_cannot_be_told() {
     let board = Board::up("operators:\n  rogue-hangs: {debounce: 0s, coolDown: 0s, timeout: 50ms}\n");
     let late = |row: &serde_json::Value| row["reason"].as_str().is_some_and(|why| why.contains("did not decide"));

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::core::{Closed, secrets_among};
-use crate::decision::Decision;
+use crate::decision::{Decision, DecisionId};
 use crate::journal::Journal;
 use crate::moment::Moment;
 use crate::object::Object;
@@ -37,7 +37,7 @@ struct Counters {
 }
 
 /// A question to the journal, carried out by the thread that owns it.
-pub(super) type Question = Box<dyn FnOnce(&Journal) + Send>;
+pub(super) type Question = Box<dyn FnOnce(&mut Journal) + Send>;
 
 /// What the journal's thread is given.
 enum Task {
@@ -102,7 +102,7 @@ fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters)
             sync(&mut journal, &mut complaint);
         }
         match inbox.recv_timeout(due.wait(Instant::now())) {
-            Ok(Task::Look(question)) => question(&journal),
+            Ok(Task::Look(question)) => question(&mut journal),
             Ok(Task::Keep(closed, now)) => {
                 due.written(Instant::now());
                 tell_of_loss(&mut journal, &mut told, counters, now);
@@ -139,6 +139,13 @@ impl Due {
 
     fn wait(&self, now: Instant) -> Duration {
         self.0.map_or(SYNC_EVERY, |due| due.saturating_duration_since(now))
+    }
+}
+
+/// Writes decisions whose numbers are about to be told.
+pub(super) fn keep_told(journal: &mut Journal, told: &[DecisionId]) {
+    if let Err(error) = journal.keep(told) {
+        tracing::error!("could not record a decision: {}", whole(&error));
     }
 }
 
@@ -196,7 +203,7 @@ mod tests {
 
     use super::*;
     use crate::cache::{Cache, Observed};
-    use crate::decision::{DecisionId, Outcome};
+    use crate::decision::Outcome;
     use crate::journal::Bounds;
     use crate::operator::{OperatorName, Unit, UnitId};
     use crate::place::ClusterName;

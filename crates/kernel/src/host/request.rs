@@ -7,8 +7,9 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::LimitsByName;
-use super::recorder::{Counts, Question};
+use super::recorder::{self, Counts, Question};
 use crate::cache::Snapshot;
+use crate::decision::DecisionId;
 use crate::journal::Journal;
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, Unit, UnitId};
@@ -200,6 +201,21 @@ impl Handle {
     ) -> Result<T, Stopped> {
         let question = |reply: oneshot::Sender<T>| -> Request {
             Request::Journal(Box::new(move |journal| drop(reply.send(look(journal)))))
+        };
+        self.ask_for(question).await
+    }
+
+    /// Has decisions whose numbers are about to be told written, so that who is told can ask the journal's files for them. All
+    /// that was recorded before is in those by then.
+    ///
+    /// # Errors
+    /// As [`Handle::journal`].
+    pub async fn keep(&self, told: Vec<DecisionId>) -> Result<(), Stopped> {
+        let question = |reply: oneshot::Sender<()>| -> Request {
+            Request::Journal(Box::new(move |journal| {
+                recorder::keep_told(journal, &told);
+                let _ = reply.send(());
+            }))
         };
         self.ask_for(question).await
     }

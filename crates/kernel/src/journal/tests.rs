@@ -348,6 +348,27 @@ fn a_quiet_run_is_written_now_and_then() {
     assert_eq!(ids(&journal), [1, 3, 5, 7]);
 }
 
+#[test]
+fn a_quiet_run_whose_number_is_told_is_on_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let read = [object(&CONFIG_MAPS, "input", 7, json!({}))];
+    for id in 1..=3 {
+        journal.append(&decision(id, &read, vec![]), &read, NOW.after(Duration::from_secs(id))).unwrap();
+    }
+    assert_eq!(Journal::read(dir.path()).unwrap().get(DecisionId(3)), None, "it is remembered only");
+    journal.keep(&[DecisionId(3), DecisionId(99)]).unwrap();
+    let bytes = journal.bytes();
+    journal.keep(&[DecisionId(3)]).unwrap();
+    assert_eq!(journal.bytes(), bytes, "once is enough");
+    // The unit runs on; who was told asks for the number all the same.
+    journal.append(&decision(4, &read, vec![]), &read, NOW.after(Duration::from_secs(4))).unwrap();
+    let disk = Journal::read(dir.path()).unwrap();
+    assert_eq!(disk.recorded(DecisionId(3)).unwrap().contents.objects.len(), 1);
+    drop(journal);
+    assert_eq!(ids(&Journal::read(dir.path()).unwrap()), [1, 3, 4]);
+}
+
 /// As of a hosted program, whose answer says what its run cost.
 #[test]
 fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
