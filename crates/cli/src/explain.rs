@@ -72,7 +72,12 @@ impl WhyObject {
         let entries: Vec<Entry> = journal.newest().collect();
         check_kind(&target, &entries, &state)?;
         let live = self.live(&target, &entries, &state).await?;
-        let report = explain::why(&target, self.field.as_ref(), &entries, &journal.reach(), &state, live.as_ref());
+        let read = |id: DecisionId, key: &ObjectKey| {
+            let kept = journal.contents(id)?.objects.into_iter().find(|kept| kept.key == *key);
+            kept.map(|kept| kept.value)
+        };
+        let reach = journal.reach();
+        let report = explain::why(&target, self.field.as_ref(), &entries, &reach, &state, live.as_ref(), &read);
         shown(&report, self.output)
     }
 

@@ -1,6 +1,7 @@
 //! `why`: who wrote an object last, from what, because of what, and what is awaited.
 
 mod awaited;
+mod last;
 mod text;
 
 use serde::{Deserialize, Serialize};
@@ -10,12 +11,15 @@ use crate::decision::{Cause, Decision, DecisionId, Write, WriteResult};
 use crate::journal::{Entry, Reach};
 use crate::moment::Moment;
 use crate::operator::UnitId;
-use crate::redact::{HIDDEN, conceal_mutation};
+use crate::redact::conceal_mutation;
 use crate::resource::ObjectKey;
 use crate::state::{Finding, State, Word};
 
 use super::managers::{self, Manager};
 use super::{FieldPath, Target, words};
+use last::{Last, last_write};
+
+pub use last::Read;
 
 /// How far a cause is followed back.
 pub const MAX_CHAIN: usize = 5;
@@ -134,7 +138,8 @@ pub struct Awaited {
 }
 
 /// Explains an object, or one field of it. `entries` are newest first; `live` is the object as it is now, with its
-/// `managedFields`, null when the kernel looked and got none, and absent when no kernel could be asked.
+/// `managedFields`, null when the kernel looked and got none, and absent when no kernel could be asked; `read` tells what is
+/// kept of what decisions read.
 pub fn why(
     target: &Target,
     field: Option<&FieldPath>,
@@ -142,19 +147,17 @@ pub fn why(
     reach: &Reach,
     state: &State,
     live: Option<&Value>,
+    read: Read<'_>,
 ) -> Why {
     let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
-    let (meant, read) = meant(target, &decisions);
+    let (meant, looked_at) = meant(target, &decisions);
     let others = meant.iter().skip(1).map(ToString::to_string).collect();
     let key = meant.first().copied();
     // Of several objects of that name, one is explained, not all of them at once.
-    let narrowed = key.or(read).map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
+    let narrowed = key.or(looked_at).map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
     let (asked, target) = (target, narrowed.as_ref().unwrap_or(target));
-    let found = last_write(target, field, &decisions);
-    let written = found.map(|(decision, write)| Written {
-        causes: first_causes(decision, &decisions),
-        ..written(decision, write, field)
-    });
+    let found = last_write(target, field, &decisions, read);
+    let written = found.as_ref().map(|last| written(last, field, &decisions));
     let managers = live.map(|live| managers::managers(live, field)).unwrap_or_default();
     let hosted = |manager: &&Manager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
@@ -165,12 +168,12 @@ pub fn why(
         since: reach.since,
         lost: reach.lost.max(state.unrecorded),
         there: live.map(|live| !live.is_null()),
-        overwritten: live.zip(found).and_then(|(live, (decision, write))| {
-            managers::later(live, field, &managers::Own::of(decision, write, &decisions, state))
+        overwritten: live.zip(found.as_ref()).and_then(|(live, last)| {
+            managers::later(live, field, &managers::Own::of(last.decision, last.write, &decisions, state))
         }),
         chain: written.as_ref().map(|w| chain(&w.causes, &decisions)).unwrap_or_default(),
         tried: tried(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
-        awaited: awaited::awaited(target, found.map(|(decision, _)| decision), &decisions, state),
+        awaited: awaited::awaited(target, found.as_ref().map(|last| last.decision), &decisions, state),
         findings: findings(target, entries, state),
         before: managers.iter().find(hosted).filter(|_| written.is_none()).cloned(),
         managers,
@@ -231,37 +234,15 @@ fn decided(entry: &Entry) -> Option<&Decision> {
     }
 }
 
-/// The last write; with a field, the one from which on the field has the value it was last set to.
-fn last_write<'a>(
-    target: &Target,
-    field: Option<&FieldPath>,
-    decisions: &[&'a Decision],
-) -> Option<(&'a Decision, &'a Write)> {
-    let done = |write: &&Write| target.is(&write.object) && matches!(write.result, WriteResult::Written { .. });
-    // The last write of a run is the newest of it.
-    let writes = decisions.iter().flat_map(|d| words::writes(d).iter().rev().filter(done).map(move |w| (*d, w)));
-    let Some(field) = field else { return writes.into_iter().next() };
-    let mut found: Option<(&Decision, &Write, Value)> = None;
-    for (decision, write) in writes {
-        let Some(value) = field.set_by(&write.mutation) else { continue };
-        match &found {
-            // Of two masked values it cannot be told whether they are the same.
-            Some((_, _, later)) if *later != value || is_masked(later) => break,
-            _ => found = Some((decision, write, value)),
-        }
-    }
-    // A null that was never anything else says nothing about the field.
-    found.filter(|(_, _, value)| !value.is_null() || decisions.len() > 1).map(|(decision, write, _)| (decision, write))
-}
-
-fn is_masked(value: &Value) -> bool {
-    value.to_string().contains(HIDDEN)
-}
-
-fn written(decision: &Decision, write: &Write, field: Option<&FieldPath>) -> Written {
+fn written(last: &Last<'_>, field: Option<&FieldPath>, decisions: &[&Decision]) -> Written {
+    let Last { decision, write, value } = last;
     let revision = match write.result {
         WriteResult::Written { revision } => revision,
         _ => 0,
+    };
+    let shown = |field: &FieldPath| match value {
+        Value::Null => Some(Value::Null),
+        _ => field.set_by(&conceal_mutation(&write.mutation)),
     };
     Written {
         decision: decision.id,
@@ -269,8 +250,8 @@ fn written(decision: &Decision, write: &Write, field: Option<&FieldPath>) -> Wri
         at: decision.started,
         write: write.mutation.to_string(),
         revision,
-        value: field.and_then(|field| field.set_by(&conceal_mutation(&write.mutation))),
-        causes: decision.causes.clone(),
+        value: field.and_then(shown),
+        causes: first_causes(decision, decisions),
         reads: words::reads(decision),
     }
 }
