@@ -1,9 +1,12 @@
 //! Which write was the last: of an object, or the one from which on a field has the value it was last set to.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::decision::{Decision, DecisionId, Write, WriteResult};
-use crate::explain::{FieldPath, Target, words};
+use crate::explain::{FieldPath, Target, managers, words};
+use crate::plan::Act;
 use crate::redact::HIDDEN;
 use crate::resource::ObjectKey;
 
@@ -57,11 +60,50 @@ fn writes<'a>(target: &Target, decisions: &[&'a Decision]) -> impl Iterator<Item
     decisions.iter().flat_map(move |d| words::writes(d).iter().rev().filter(done).map(move |write| (*d, write)))
 }
 
-/// The writes that set a field, newest first.
+/// The writes that set a field, newest first. An apply that no longer names what the same manager had applied takes it away,
+/// unless somebody else owns it as well.
 fn settings<'a>(target: &Target, field: &FieldPath, decisions: &[&'a Decision]) -> impl Iterator<Item = Last<'a>> {
-    writes(target, decisions).filter_map(|(decision, write)| {
-        Some(Last { decision, write, value: field.set_by(&write.mutation)? })
-    })
+    let mut oldest_first: Vec<_> = writes(target, decisions).collect();
+    oldest_first.reverse();
+    let (mut owners, mut found): (BTreeSet<Owner>, Vec<Last<'a>>) = (BTreeSet::new(), Vec::new());
+    for (decision, write) in oldest_first {
+        let owner = Owner::of(decision, write);
+        let value = match field.set_by(&write.mutation) {
+            Some(value) => value,
+            None if is_apply(write) && owners.remove(&owner) && owners.is_empty() => Value::Null,
+            None => continue,
+        };
+        let another = found.last().is_none_or(|before| before.value != value);
+        if another {
+            owners.clear();
+        }
+        // Who applies what is there shares it; who writes it otherwise has changed nothing.
+        if !value.is_null() && (another || is_apply(write)) {
+            owners.insert(owner);
+        }
+        found.push(Last { decision, write, value });
+    }
+    found.into_iter().rev()
+}
+
+/// Who owns a field: what is applied and what is written otherwise are owned apart, and so are the parts of an object.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Owner {
+    manager: String,
+    applies: bool,
+    part: Option<String>,
+}
+
+impl Owner {
+    fn of(decision: &Decision, write: &Write) -> Self {
+        let part = write.mutation.subresource.clone();
+        Self { manager: managers::under(decision, write), applies: is_apply(write), part }
+    }
+}
+
+fn is_apply(write: &Write) -> bool {
+    // What was too large to be kept names nothing.
+    matches!(&write.mutation.act, Act::Apply { body, .. } if !body.is_null())
 }
 
 fn has(field: &FieldPath, object: Option<&Value>) -> bool {
