@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::changes::{changes, hash};
+use super::changes::{changes, hash, is_going};
 use crate::decision::{Write, WriteResult};
 use crate::moment::Moment;
 use crate::operator::UnitId;
@@ -62,7 +62,7 @@ impl Contention {
         inputs: Inputs<'_>,
     ) -> Vec<Finding> {
         let WriteResult::Written { revision } = write.result else { return Vec::new() };
-        self.loops.made(unit, &write.object, after.map(|_| revision));
+        self.loops.made(unit, &write.object, after.map(|_| revision), after.is_none_or(is_going));
         let changes = changes(before, after);
         if changes.is_empty() {
             return Vec::new();

@@ -83,10 +83,10 @@ struct Run {
 }
 
 impl Loops {
-    /// Remembers that the unit made that revision, or that it made the object go.
-    pub fn made(&mut self, unit: &UnitId, object: &ObjectKey, revision: Option<u64>) {
+    /// Remembers that the unit made that revision, or that it made the object go, at once or after a while.
+    pub fn made(&mut self, unit: &UnitId, object: &ObjectKey, revision: Option<u64>, gone: bool) {
         let wrote = self.touch(unit, object);
-        wrote.gone = revision.is_none();
+        wrote.gone = gone;
         wrote.revisions.extend(revision);
         if wrote.revisions.len() > MAX_REVISIONS {
             wrote.revisions.pop_front();

@@ -55,6 +55,15 @@ impl Scene {
         self.writes(operator, mutation, after)
     }
 
+    /// A unit deletes the object, which has a finalizer: it is answered as it stays, and goes before anybody looks again.
+    fn deletes_slowly(&mut self, operator: &str) -> Vec<Finding> {
+        let mut going = self.object.clone().unwrap();
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let found = self.writes(operator, Mutation::delete(&CONFIG_MAPS, "shop", "web"), Some(going));
+        self.object = None;
+        found
+    }
+
     fn writes(&mut self, operator: &str, mutation: Mutation, after: Option<Value>) -> Vec<Finding> {
         self.later(Duration::from_secs(1));
         let unit = unit(operator);
@@ -176,6 +185,20 @@ fn one_who_makes_and_one_who_deletes_fight_over_the_object() {
     let (writes, finding) = first(turns.map(|(operator, after)| scene.becomes(operator, after)));
     assert_eq!(writes, 4);
     assert!(matches!(finding, Finding::Fight { field, .. } if field == "."));
+}
+
+#[test]
+fn a_deletion_that_takes_time_is_one_side_of_a_fight_and_of_a_loop() {
+    for (maker, fights) in [("sockets", true), ("plugs", false)] {
+        let mut scene = Scene::new();
+        let object = scene.object.clone();
+        let (writes, finding) = first((0..6).map(|turn| match turn % 2 {
+            0 => scene.deletes_slowly("plugs"),
+            _ => scene.becomes(maker, object.clone()),
+        }));
+        assert_eq!((writes, finding.field()), (if fights { 4 } else { 5 }, "."), "{finding:?}");
+        assert_eq!(matches!(finding, Finding::Fight { .. }), fights, "{finding:?}");
+    }
 }
 
 #[test]
