@@ -51,15 +51,16 @@ impl Run {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         // Until somebody listens for it, this signal ends the process.
         let hangup = signal(SignalKind::hangup())?;
-        let mut config = kernel::read_config(&self.config)?;
+        let (mut config, text) = kernel::read_with_text(&self.config)?;
         self.reach.fill(&mut config);
+        let followed = Followed::new(&self.config, text);
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
         let running = Running::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = reload(&self.config, &self.reach, config, &running, hangup) => {}
+            () = reload(followed, &self.reach, config, &running, hangup) => {}
         }
         stop(running, &mut interrupt, &mut terminate).await
     }
@@ -246,26 +247,51 @@ async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config)
     Ok((kube::Client::try_from(config.clone())?, config))
 }
 
+/// A configuration's file, and what stood in it when it was last read.
+pub struct Followed<'a> {
+    file: &'a Path,
+    seen: Option<String>,
+}
+
+impl<'a> Followed<'a> {
+    /// A file of which this was read. What is written to it from then on is a change, however long the process takes to start.
+    pub fn new(file: &'a Path, text: String) -> Self {
+        Self { file, seen: Some(text) }
+    }
+
+    /// The configuration that stands there now; nothing when it is the one that was read last.
+    fn changed(&mut self) -> Option<Result<Config, Failure>> {
+        let read = kernel::read_text(self.file);
+        let text = read.as_ref().ok().cloned();
+        if text == self.seen {
+            return None;
+        }
+        self.seen = text;
+        Some(read.and_then(|text| kernel::parse_config(self.file, &text)))
+    }
+}
+
 /// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
-pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Running, mut hangup: Signal) {
-    let mut seen = std::fs::read(file).ok();
+pub async fn reload(
+    mut followed: Followed<'_>,
+    reach: &Reach,
+    mut config: Config,
+    running: &Running,
+    mut hangup: Signal,
+) {
     loop {
         tokio::select! {
             _ = hangup.recv() => {}
             () = tokio::time::sleep(RELOAD_EVERY) => {}
         }
-        let text = std::fs::read(file).ok();
-        if text == seen {
-            continue;
-        }
-        seen = text;
-        match kernel::read_config(file) {
-            Ok(mut new) => {
+        match followed.changed() {
+            None => {}
+            Some(Ok(mut new)) => {
                 reach.fill(&mut new);
                 take_up(&config, &new, running).await;
                 config = new;
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 say(failure::tell(&*error));
                 say("the configuration before it stays in force");
             }
@@ -289,7 +315,24 @@ async fn take_up(old: &Config, new: &Config, running: &Running) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    #[test]
+    fn what_is_written_to_the_configuration_while_the_process_starts_is_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("switchboard.yaml");
+        std::fs::write(&file, "operators:\n  greeter: {}\n").unwrap();
+        let (config, text) = kernel::read_with_text(&file).unwrap();
+        std::fs::write(&file, "operators: {}\n").unwrap();
+        let mut followed = Followed::new(&file, text);
+        let new = followed.changed().expect("another than was read").unwrap();
+        assert_eq!((config.operators.len(), new.operators.len()), (1, 0));
+        assert!(followed.changed().is_none(), "once is enough");
+        std::fs::remove_file(&file).unwrap();
+        assert!(followed.changed().is_some_and(|read| read.is_err()) && followed.changed().is_none());
+    }
 
     #[tokio::test]
     async fn a_second_signal_stops_at_once() {

@@ -24,7 +24,7 @@ use crate::kernel::{self, StateDir};
 use crate::local::{Commands, Local};
 use crate::place::Place;
 use crate::reach::Reach;
-use crate::run::{self, Running};
+use crate::run::{self, Followed, Running};
 use crate::temporary::Temporary;
 use crate::{listen, operators};
 
@@ -83,8 +83,11 @@ impl Up {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let hangup = signal(SignalKind::hangup())?;
         let place = if self.ephemeral { Place::Memory } else { Place::directory(self.data_dir.as_deref())? };
-        let config = match &self.config {
-            Some(file) => kernel::read_config(file)?,
+        let (config, followed) = match &self.config {
+            Some(file) => {
+                let (config, text) = kernel::read_with_text(file)?;
+                (config, Some(Followed::new(file, text)))
+            }
             None => {
                 let sample = match &self.example[..] {
                     [] => SAMPLE,
@@ -92,7 +95,7 @@ impl Up {
                     some if some.contains(&Example::Gitops) => WITH_ENGINE,
                     _ => WITH_EXAMPLE,
                 };
-                Config::parse("the built-in configuration", sample, operators::KNOWN)?
+                (Config::parse("the built-in configuration", sample, operators::KNOWN)?, None)
             }
         };
         let temporary = match place {
@@ -136,7 +139,7 @@ impl Up {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             () = keep_time(store) => {}
-            () = reload(self.config.as_deref(), config, &running, hangup) => {}
+            () = reload(followed, config, &running, hangup) => {}
         }
         run::stop(running, &mut interrupt, &mut terminate).await?;
         if let Some(local) = local {
@@ -180,9 +183,9 @@ async fn from_outside(file: &Path, context: &str) -> Result<kube::Config, Failur
     Ok(kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?)
 }
 
-async fn reload(file: Option<&Path>, config: Config, running: &Running, hangup: Signal) {
-    match file {
-        Some(file) => run::reload(file, &Reach::default(), config, running, hangup).await,
+async fn reload(followed: Option<Followed<'_>>, config: Config, running: &Running, hangup: Signal) {
+    match followed {
+        Some(followed) => run::reload(followed, &Reach::default(), config, running, hangup).await,
         None => std::future::pending().await,
     }
 }
