@@ -271,14 +271,9 @@ impl<'a> Followed<'a> {
     }
 }
 
-/// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
-pub async fn reload(
-    mut followed: Followed<'_>,
-    reach: &Reach,
-    mut config: Config,
-    running: &Running,
-    mut hangup: Signal,
-) {
+/// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing. What only a restart takes
+/// up is told against the one that was started.
+pub async fn reload(mut followed: Followed<'_>, reach: &Reach, started: Config, running: &Running, mut hangup: Signal) {
     loop {
         tokio::select! {
             _ = hangup.recv() => {}
@@ -288,8 +283,7 @@ pub async fn reload(
             None => {}
             Some(Ok(mut new)) => {
                 reach.fill(&mut new);
-                take_up(&config, &new, running).await;
-                config = new;
+                take_up(&started, &new, running).await;
             }
             Some(Err(error)) => {
                 say(failure::tell(&*error));
@@ -299,8 +293,8 @@ pub async fn reload(
     }
 }
 
-async fn take_up(old: &Config, new: &Config, running: &Running) {
-    let changes = old.changes(new);
+async fn take_up(started: &Config, new: &Config, running: &Running) {
+    let changes = started.changes(new);
     if let Ok(changed) = running.in_force.replace(new.clone(), &running.handle).await {
         running.guests.set_limits(&changed);
         let names: Vec<String> = changed.iter().map(|(name, _)| name.to_string()).collect();
