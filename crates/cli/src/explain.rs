@@ -32,6 +32,9 @@ pub struct WhyObject {
     /// Its namespace
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
+    /// Its cluster, as the configuration names it
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
     /// Only this field, as `.spec.replicas`
     #[arg(long, value_name = "PATH")]
     field: Option<FieldPath>,
@@ -68,9 +71,9 @@ impl WhyObject {
             State { now: now(), ..State::default() }
         });
         let (kind, name) = self.object.clone();
-        let target = Target { kind, namespace: self.namespace.clone(), name };
+        let target = Target { cluster: self.cluster.clone(), kind, namespace: self.namespace.clone(), name };
         let entries: Vec<Entry> = journal.newest().collect();
-        check_kind(&target, &entries, &state)?;
+        check_known(&target, &entries, &state)?;
         let live = self.live(&target, &entries, &state).await?;
         let read = |id: DecisionId, key: &ObjectKey| {
             let kept = journal.contents(id)?.objects.into_iter().find(|kept| kept.key == *key);
@@ -114,37 +117,41 @@ fn watched(target: &Target, state: &State) -> Option<ObjectKey> {
     state.tables.iter().map(|table| key(&table.table)).find(|key| target.is(key))
 }
 
-/// How many kinds a hint names.
-const MAX_KINDS: usize = 12;
+/// How many kinds or clusters a hint names.
+const MAX_NAMED: usize = 12;
 
-/// A kind that nobody here has heard of is a slip of the pen more often than not.
-fn check_kind(target: &Target, entries: &[Entry], state: &State) -> Result<(), Failure> {
+/// A kind or a cluster that nobody here has heard of is a slip of the pen more often than not.
+fn check_known(target: &Target, entries: &[Entry], state: &State) -> Result<(), Failure> {
     let decisions = entries.iter().filter_map(|entry| match entry {
         Entry::Decision(decision) => Some(decision),
         Entry::Finding(_) => None,
     });
-    let of = |decision: &Decision| -> Vec<Arc<Resource>> {
+    let of = |decision: &Decision| -> Vec<TableKey> {
         let written = match &decision.outcome {
             Outcome::Decided { writes, .. } => writes.as_slice(),
             _ => &[],
         };
         let gets = decision.gets.iter().map(|(key, _)| &key.table);
         let lists = decision.lists.iter().map(|(query, _)| &query.table);
-        let all = written.iter().map(|write| &write.object.table).chain(gets).chain(lists);
-        all.map(|table| table.resource.clone()).collect()
+        written.iter().map(|write| &write.object.table).chain(gets).chain(lists).cloned().collect()
     };
-    let watched = state.tables.iter().map(|table| table.table.resource.clone());
-    let known: BTreeSet<Arc<Resource>> = decisions.flat_map(|decision| of(decision)).chain(watched).collect();
-    if known.is_empty() || target.is_built_in() || known.iter().any(|resource| target.is_of(resource)) {
+    let watched = state.tables.iter().map(|table| table.table.clone());
+    let known: BTreeSet<TableKey> = decisions.flat_map(|decision| of(decision)).chain(watched).collect();
+    if known.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = known.iter().take(MAX_KINDS).map(ToString::to_string).collect();
-    Err(format!(
-        "no operator here reads or writes a kind {}\nhint: they read and write {}",
-        target.kind,
-        names.join(", ")
-    )
-    .into())
+    let named = |names: BTreeSet<String>| names.into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+    if let Some(cluster) = target.cluster.as_ref().filter(|_| !known.iter().any(|table| target.is_on(&table.cluster))) {
+        let names = named(known.iter().map(|table| table.cluster.to_string()).collect());
+        return Err(format!("no operator here reads or writes on a cluster {cluster}\nhint: there are: {names}").into());
+    }
+    let known: BTreeSet<&Arc<Resource>> = known.iter().map(|table| &table.resource).collect();
+    if target.is_built_in() || known.iter().any(|resource| target.is_of(resource)) {
+        return Ok(());
+    }
+    let names: Vec<String> = known.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let names = names.join(", ");
+    Err(format!("no operator here reads or writes a kind {}\nhint: they read and write {names}", target.kind).into())
 }
 
 fn now() -> switchboard_kernel::moment::Moment {

@@ -61,7 +61,7 @@ pub struct Why {
     /// An operator here that owns some of it though no write of it is known: the journal does not reach back that far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Manager>,
-    /// Others of that kind and name, in other namespaces, when no namespace was given.
+    /// Others of that kind and name, in other namespaces and on other clusters, when those were not given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
 }
@@ -151,10 +151,12 @@ pub fn why(
 ) -> Why {
     let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
     let (meant, looked_at) = meant(target, &decisions);
-    let others = meant.iter().skip(1).map(ToString::to_string).collect();
     let key = meant.first().copied();
+    let several = meant.iter().any(|one| Some(&one.table.cluster) != key.map(|key| &key.table.cluster));
+    let named = |key: &ObjectKey| if several { words::on_cluster(key) } else { key.to_string() };
+    let others = meant.iter().skip(1).map(|key| named(key)).collect();
     // Of several objects of that name, one is explained, not all of them at once.
-    let narrowed = key.or(looked_at).map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
+    let narrowed = key.or(looked_at).map(Target::of);
     let (asked, target) = (target, narrowed.as_ref().unwrap_or(target));
     let found = last_write(target, field, &decisions, read);
     let written = found.as_ref().map(|last| written(last, field, &decisions));
@@ -162,7 +164,7 @@ pub fn why(
     let hosted = |manager: &&Manager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
     Why {
-        object: key.map_or_else(|| asked.to_string(), ToString::to_string),
+        object: key.map_or_else(|| asked.to_string(), named),
         field: field.map(ToString::to_string),
         now: state.now,
         since: reach.since,
