@@ -137,6 +137,19 @@ pub enum Expect {
     },
 }
 
+impl Standing {
+    /// The same in other words.
+    #[must_use]
+    pub(crate) fn in_words(self, other: &dyn Fn(&str) -> String) -> Self {
+        match self {
+            Standing::Ready => Standing::Ready,
+            Standing::Waiting(on) => Standing::Waiting(other(&on)),
+            Standing::Blocked(needs) => Standing::Blocked(other(&needs)),
+            Standing::Failing(why) => Standing::Failing(other(&why)),
+        }
+    }
+}
+
 impl Plan {
     /// Nothing to write.
     pub fn nothing() -> Self {

@@ -352,3 +352,13 @@ fn a_run_that_was_given_up_is_not_made_again() {
     let journal = record(&Reaching(Made(says)), &input());
     assert_eq!(again(says, &journal, &[]), Replayed::Same);
 }
+
+#[test]
+fn words_that_the_kernel_masked_before_they_were_recorded_make_no_difference() {
+    let masked: Decide = |_, _| Err(Stop::failed(format!("postgres://{}@db: refused", crate::redact::HIDDEN)));
+    let journal = record(&Reaching(Made(masked)), &[]);
+    let clear: Decide = |_, _| Err(Stop::failed("postgres://shop:hunter2@db: refused"));
+    assert_eq!(again(clear, &journal, &[]), Replayed::Same);
+    let other: Decide = |_, _| Err(Stop::failed("postgres://shop:hunter2@db: timed out"));
+    assert!(matches!(again(other, &journal, &[]), Replayed::Different { .. }));
+}

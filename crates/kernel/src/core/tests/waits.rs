@@ -1,6 +1,7 @@
 //! Units that wait: what they wait for wakes them, and what is said of them is true.
 
 use super::*;
+use crate::redact::HIDDEN;
 
 fn remove(core: &mut Core, now: u64, object: &Value) {
     let bytes = object.to_string().into_bytes().into();
@@ -47,4 +48,45 @@ fn a_unit_without_an_object_that_waits_for_something_is_woken_by_it() {
     let run = runs(core.poll(Moment(6))).pop().expect("what it waits for wakes it");
     over(decide(&mut core, 6, &run));
     assert!(core.unit(Moment(7), &run.unit).is_none() && core.is_quiet(), "and then it is forgotten");
+}
+
+/// What `top` and `why-not` show of the only unit after a run.
+fn told(core: &Core) -> (String, String) {
+    let mut operator = core.state(Moment(1)).operators.remove(0);
+    (operator.reason, operator.units.remove(0).reason)
+}
+
+#[test]
+fn what_looks_like_a_secret_is_masked_in_what_an_operator_says_though_it_read_none() {
+    const LOGIN: &str = "postgres://shop:hunter2@db: refused";
+    let says: [Decide; 4] = [
+        Box::new(|_, _| Err(Stop::failed(LOGIN))),
+        Box::new(|_, _| Ok(Plan::nothing().waiting(LOGIN))),
+        Box::new(|_, _| Ok(Plan::nothing().failing(LOGIN))),
+        Box::new(|_, _| panic!("{LOGIN}")),
+    ];
+    for decide_so in says {
+        let mut core = kernel([puppet("a", decide_so)], &Limits::none());
+        let run = runs(core.poll(Moment(0))).remove(0);
+        let closed = over(decide(&mut core, 0, &run));
+        let masked = format!("postgres://{HIDDEN}@db: refused");
+        assert!(!format!("{:?}", closed.decision.outcome).contains("hunter2"), "{:?}", closed.decision.outcome);
+        let (top, why_not) = told(&core);
+        assert!(top.ends_with(&masked) && why_not.ends_with(&masked), "{top}, {why_not}");
+    }
+    // What the API server says of a write, whether it failed or came too late.
+    for too_late in [false, true] {
+        let mut core = kernel([puppet("a", writes_child)], &Limits::none());
+        let run = first_run(&mut core);
+        let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write") };
+        let said = |mut write: crate::decision::Write| {
+            let message = LOGIN.to_string();
+            write.result = if too_late { WriteResult::Stale { message } } else { WriteResult::Failed { message } };
+            Carried { write, before: None, after: None, unchecked: None }
+        };
+        let carried = writes.into_iter().map(said).collect();
+        let closed = core.carried(Moment(1), &run.unit, run.id, carried, 9).unwrap();
+        assert!(!format!("{:?}", closed.decision.outcome).contains("hunter2"), "{:?}", closed.decision.outcome);
+        assert!(!told(&core).0.contains("hunter2"), "{:?}", told(&core));
+    }
 }
