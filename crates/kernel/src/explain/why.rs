@@ -4,6 +4,8 @@ mod awaited;
 mod last;
 mod text;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -289,13 +291,18 @@ fn written_by(cause: &Cause, decisions: &[&Decision]) -> Option<Link> {
     })
 }
 
+/// The newest write that did not come to be, of a unit that has not come through with one since.
 fn tried(target: &Target, decisions: &[&Decision]) -> Option<Tried> {
-    let failed = |write: &&Write| {
-        target.is(&write.object) && !matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged)
-    };
+    let failed = |write: &&Write| !matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged);
+    let mut came_through: BTreeSet<&UnitId> = BTreeSet::new();
     decisions.iter().find_map(|decision| {
-        let write = words::writes(decision).iter().find(failed)?;
-        Some(Tried {
+        let mut writes = words::writes(decision).iter().filter(|write| target.is(&write.object)).peekable();
+        writes.peek()?;
+        let Some(write) = writes.find(failed) else {
+            came_through.insert(&decision.unit);
+            return None;
+        };
+        (!came_through.contains(&decision.unit)).then(|| Tried {
             decision: decision.id,
             unit: decision.unit.clone(),
             at: decision.started,
