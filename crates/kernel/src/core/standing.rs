@@ -159,7 +159,7 @@ impl Core {
         if self.told.is_empty() && found.is_empty() {
             return found;
         }
-        let key = |finding: &Finding| (finding.object().clone(), finding.field().to_string());
+        let key = |finding: &Finding| (finding.object().clone(), finding.field().to_string(), finding.whose());
         let ongoing: BTreeSet<_> = self.arbiter.findings(now).iter().map(key).collect();
         self.told.retain(|told, _| ongoing.contains(told));
         let told = &mut self.told;

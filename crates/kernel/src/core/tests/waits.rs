@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::redact::HIDDEN;
+use crate::resource::ObjectKey;
+use crate::state::Finding;
+use crate::view::Reads;
 
 fn remove(core: &mut Core, now: u64, object: &Value) {
     let bytes = object.to_string().into_bytes().into();
@@ -89,4 +92,40 @@ fn what_looks_like_a_secret_is_masked_in_what_an_operator_says_though_it_read_no
         assert!(!format!("{:?}", closed.decision.outcome).contains("hunter2"), "{:?}", closed.decision.outcome);
         assert!(!told(&core).0.contains("hunter2"), "{:?}", told(&core));
     }
+}
+
+/// Sets the only field of an object, again and again; gives what is worth telling of it.
+struct Setting {
+    core: Core,
+    revision: u64,
+    value: String,
+}
+
+impl Setting {
+    fn set(&mut self, operator: &str, value: &str) -> Vec<Finding> {
+        let of = |value: &str| json!({"metadata": {"name": "child", "namespace": "shop"}, "data": {"v": value}});
+        let unit = UnitId { operator: OperatorName::new(operator), unit: Unit::Whole };
+        self.revision += 1;
+        let before = std::mem::replace(&mut self.value, value.to_string());
+        let (before, after, now) = (of(&before), of(value), Moment(self.revision * 1000));
+        let object = ObjectKey { table: table(&CONFIG_MAPS), namespace: "shop".into(), name: "child".into() };
+        let result = WriteResult::Written { revision: self.revision };
+        let write = crate::decision::Write { mutation: Mutation::update(&CONFIG_MAPS, after.clone()), object, result };
+        let reads = Reads::default();
+        let inputs = self.core.arbiter.inputs(&unit, &reads);
+        let found = self.core.arbiter.written(now, &unit, &write, Some(&before), Some(&after), inputs);
+        self.core.worth_telling(now, found)
+    }
+}
+
+#[test]
+fn a_fight_is_told_at_once_though_a_loop_over_the_same_field_was() {
+    let core = kernel(Vec::<Arc<dyn Operator>>::new(), &Limits::none());
+    let mut setting = Setting { core, revision: 0, value: "0".to_string() };
+    let loops: Vec<Finding> = (1..8).flat_map(|number| setting.set("a", &number.to_string())).collect();
+    assert!(matches!(loops[..], [Finding::Loop { .. }]), "{loops:?}");
+    let turns = [("b", "red"), ("a", "blue")].into_iter().cycle().take(12);
+    let told: Vec<Finding> = turns.flat_map(|(who, colour)| setting.set(who, colour)).collect();
+    let fights: Vec<u32> = told.iter().filter(|one| matches!(one, Finding::Fight { .. })).map(Finding::count).collect();
+    assert_eq!(fights, [3, 6], "{told:?}");
 }
