@@ -129,3 +129,20 @@ fn a_fight_is_told_at_once_though_a_loop_over_the_same_field_was() {
     let fights: Vec<u32> = told.iter().filter(|one| matches!(one, Finding::Fight { .. })).map(Finding::count).collect();
     assert_eq!(fights, [3, 6], "{told:?}");
 }
+
+#[test]
+fn a_parked_unit_is_given_the_error_of_what_it_misses_and_of_nothing_else() {
+    let reads_both = |_: &Unit, view: &View| {
+        view.get(&CONFIG_MAPS, "shop", "web")?;
+        view.get(&SECRETS, "shop", "db").map(|_| Plan::nothing())
+    };
+    let mut core = kernel([puppet("a", reads_both)], &Limits::none());
+    let run = first_run(&mut core);
+    over(decide(&mut core, 1, &run));
+    core.poll(Moment(2));
+    assert!(core.lost(&table(&CONFIG_MAPS), "the connection was reset".to_string()));
+    let reason = |core: &Core| core.unit(Moment(3), &run.unit).unwrap().reason;
+    assert_eq!(reason(&core), "secrets to be read");
+    assert!(core.lost(&table(&SECRETS), "forbidden".to_string()));
+    assert_eq!(reason(&core), "secrets: forbidden");
+}
