@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use crate::core::{Closed, secrets_among};
 use crate::decision::{Decision, DecisionId};
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
 use crate::moment::Moment;
 use crate::object::Object;
 use crate::redact::Secrets;
 use crate::resource::ObjectKey;
 use crate::view::Picture;
+
+use super::clock::Clock;
 
 /// How many decisions may wait for the disk; beyond that they are counted and dropped, since operators go first.
 const MAX_PENDING: usize = 4096;
@@ -20,6 +22,8 @@ const MAX_PENDING: usize = 4096;
 const MAX_CONTENTS: usize = 2000;
 /// How long what was written may wait for the disk to be asked for it.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// How often is looked whether something in the journal is too old.
+const EXPIRE_EVERY: Duration = Duration::from_secs(60);
 
 /// Entries that were recorded, and entries that were not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,9 +101,14 @@ impl Recorder {
 
 fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters) {
     let (mut due, mut told, mut complaint) = (Due::default(), 0, String::new());
+    let (mut clock, mut look, mut about_age) = (Clock::start(), Instant::now(), String::new());
     loop {
         if due.is_now(Instant::now()) {
-            sync(&mut journal, &mut complaint);
+            complain(journal.sync(), &mut complaint);
+        }
+        if look <= Instant::now() {
+            look = Instant::now() + EXPIRE_EVERY;
+            complain(journal.expire(clock.now()), &mut about_age);
         }
         match inbox.recv_timeout(due.wait(Instant::now())) {
             Ok(Task::Look(question)) => question(&mut journal),
@@ -116,7 +125,7 @@ fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters)
             }
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                sync(&mut journal, &mut complaint);
+                complain(journal.sync(), &mut complaint);
                 return;
             }
         }
@@ -149,8 +158,8 @@ pub(super) fn keep_told(journal: &mut Journal, told: &[DecisionId]) {
     }
 }
 
-fn sync(journal: &mut Journal, complaint: &mut String) {
-    let problem = journal.sync().err().map(|error| whole(&error)).unwrap_or_default();
+fn complain(done: Result<(), JournalError>, complaint: &mut String) {
+    let problem = done.err().map(|error| whole(&error)).unwrap_or_default();
     // What stays wrong is said once.
     if !problem.is_empty() && problem != *complaint {
         tracing::error!("could not keep the journal: {problem}");
@@ -173,7 +182,7 @@ fn tell_of_loss(journal: &mut Journal, told: &mut u64, counters: &Counters, now:
     }
 }
 
-fn append(journal: &mut Journal, closed: &Closed, now: Moment) -> Result<(), crate::journal::JournalError> {
+fn append(journal: &mut Journal, closed: &Closed, now: Moment) -> Result<(), JournalError> {
     let (read, secrets) = contents(&closed.decision, &*closed.picture);
     journal.append_knowing(&closed.decision, &read, secrets, now)?;
     closed.findings.iter().try_for_each(|finding| journal.note(finding, now))
@@ -267,6 +276,18 @@ mod tests {
             let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned();
             assert!(!text.contains(value));
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_too_old_goes_though_nothing_is_decided() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        append(&mut journal, &run(1, "hunter2-is-planted-here"), Moment(2)).unwrap();
+        assert!(journal.get(DecisionId(1)).is_some());
+        // The journal is decades old by now.
+        Recorder::start(journal).finish().await;
+        let journal = Journal::read(dir.path()).unwrap();
+        assert_eq!((journal.get(DecisionId(1)), journal.since(), journal.next_id()), (None, None, DecisionId(2)));
     }
 
     #[test]

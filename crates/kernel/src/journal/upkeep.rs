@@ -19,6 +19,17 @@ impl Journal {
         Ok(())
     }
 
+    /// Lets go of what is too old, though nothing is written: what was decided on a quiet cluster goes in its time as well.
+    ///
+    /// # Errors
+    /// When files cannot be made or removed.
+    pub fn expire(&mut self, now: Moment) -> Result<(), JournalError> {
+        if self.read_only || !self.index.is_overdue(self.bounds, now) {
+            return Ok(());
+        }
+        self.write(Vec::new(), now)
+    }
+
     pub(super) fn reserve(&mut self, now: Moment) -> Result<(), JournalError> {
         match self.index.reservation() {
             Some(next) => self.write(vec![Record::Ids { next }], now),
