@@ -260,6 +260,9 @@ impl Replay {
                 replay_within(operator, &journal, id, &[], patience(decision))
             }
         };
+        if let Replayed::TooMuch { why } = &replayed {
+            return Err(format!("decision {id} cannot be replayed: {why}").into());
+        }
         if replayed == Replayed::Gone {
             return Err(format!(
                 "decision {id} cannot be replayed: it, or what it read, is not kept\nhint: `switchboard why` shows the numbers of decisions; `journal` in the configuration says how long they are kept"
@@ -270,7 +273,8 @@ impl Replay {
             Replayed::Same | Replayed::Redacted { alike: true, .. } => ExitCode::SUCCESS,
             Replayed::Different { .. } => ExitCode::from(DIFFERS),
             // A difference that masks may have made is none that anybody can act on.
-            Replayed::Redacted { alike: false, .. } | Replayed::Undecided { .. } | Replayed::Gone => ExitCode::FAILURE,
+            Replayed::Redacted { alike: false, .. } | Replayed::Undecided { .. } => ExitCode::FAILURE,
+            Replayed::TooMuch { .. } | Replayed::Gone => ExitCode::FAILURE,
         };
         print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
         Ok(code)

@@ -60,6 +60,9 @@ pub const MIN_MAX_BYTES: u64 = 64 * 1024;
 /// A segment has this share of both bounds, so one part in so many goes at once.
 pub const SEGMENTS: u32 = 16;
 
+/// How many objects that one decision read are kept; one that read more cannot be replayed.
+pub const MAX_CONTENTS: usize = 2000;
+
 /// How much a journal keeps. It never uses more bytes; an entry goes at the latest one part in [`SEGMENTS`] after its age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {

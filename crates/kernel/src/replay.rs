@@ -4,6 +4,7 @@ mod came;
 mod difference;
 mod recording;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::arbiter::{Arbiter, Judging};
 use crate::core::{decide_caught, given_up, late};
 use crate::decision::{Decision, DecisionId, Outcome};
-use crate::journal::Journal;
+use crate::journal::{Journal, MAX_CONTENTS, Recorded};
 use crate::object::Object;
 use crate::operator::{Operator, Stop, is_unrecorded};
 use crate::place::{ClusterName, Topology};
@@ -51,7 +52,12 @@ pub enum Replayed {
         /// When, and for how long it was waited, for people.
         why: String,
     },
-    /// It is not kept any more, or it read too much to be kept.
+    /// It read more than is kept of one decision.
+    TooMuch {
+        /// What is kept of one, for people.
+        why: String,
+    },
+    /// It, or what it read, is not kept any more.
     Gone,
 }
 
@@ -88,9 +94,10 @@ fn replay_by(
     live: &[Object],
     decide: impl FnOnce(Question) -> Result<(Came, Vec<String>), String>,
 ) -> Replayed {
-    let Some(recorded) = journal.recorded(id).filter(|recorded| !recorded.contents.partial) else {
-        return Replayed::Gone;
-    };
+    let Some(recorded) = journal.recorded(id) else { return Replayed::Gone };
+    if recorded.contents.partial {
+        return too_much(&recorded).map_or(Replayed::Gone, |why| Replayed::TooMuch { why });
+    }
     if let Some(why) = given_up(&recorded.decision) {
         return Replayed::Undecided { why: format!("then: {why}") };
     }
@@ -123,6 +130,22 @@ fn replay_by(
         true => Replayed::Different { before, after, lines },
         false => Replayed::Redacted { objects: masked, alike: lines.is_empty(), lines },
     }
+}
+
+/// Why what a decision read was never kept whole; nothing when it was, and is damaged.
+fn too_much(recorded: &Recorded) -> Option<String> {
+    if recorded.contents.trimmed {
+        let share = "one part in sixteen of `journal.maxBytes`";
+        return Some(format!("what it read takes more bytes than are kept of one decision: {share}"));
+    }
+    let lists = recorded
+        .decision
+        .lists
+        .iter()
+        .flat_map(|(query, listed)| listed.iter().map(move |one| (&query.table, &one.namespace, &one.name)));
+    let gets = recorded.decision.gets.iter().map(|(key, _)| (&key.table, &key.namespace, &key.name));
+    let read = gets.chain(lists).collect::<BTreeSet<_>>().len();
+    (read > MAX_CONTENTS).then(|| format!("it read {read} objects, and {MAX_CONTENTS} are kept of one decision"))
 }
 
 /// A topology of several clusters is recorded with the decision; without one, all it read and wrote was of one cluster.

@@ -37,6 +37,7 @@ impl fmt::Display for ReplayReport {
             Replayed::Gone => {
                 writeln!(f, "{decision} cannot be replayed: it, or what it read, is not kept")
             }
+            Replayed::TooMuch { why } => writeln!(f, "{decision} cannot be replayed: {why}"),
             Replayed::Undecided { why } => {
                 writeln!(f, "{decision}: it cannot be told whether the same is decided again")?;
                 writeln!(f, "  {why}")

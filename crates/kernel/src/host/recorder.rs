@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::core::{Closed, secrets_among};
 use crate::decision::{Decision, DecisionId};
-use crate::journal::{Journal, JournalError};
+use crate::journal::{Journal, JournalError, MAX_CONTENTS};
 use crate::moment::Moment;
 use crate::object::Object;
 use crate::redact::Secrets;
@@ -18,8 +18,6 @@ use super::clock::Clock;
 
 /// How many decisions may wait for the disk; beyond that they are counted and dropped, since operators go first.
 const MAX_PENDING: usize = 4096;
-/// How many objects of one decision are kept with their contents; a decision that read more cannot be replayed.
-const MAX_CONTENTS: usize = 2000;
 /// How long what was written may wait for the disk to be asked for it.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// How often is looked whether something in the journal is too old.
@@ -222,6 +220,23 @@ mod tests {
     const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
     const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
+    /// Decides nothing.
+    struct Nobody;
+
+    impl crate::operator::Operator for Nobody {
+        fn name(&self) -> &str {
+            "reader"
+        }
+
+        fn declaration(&self) -> crate::operator::Declaration {
+            unreachable!("nobody asks it")
+        }
+
+        fn decide(&self, _: &Unit, _: &crate::view::View) -> Result<crate::plan::Plan, crate::operator::Stop> {
+            unreachable!("nobody asks it")
+        }
+    }
+
     /// A run that read so many ConfigMaps, of which the first holds a copy, and one Secret.
     fn run(maps: usize, value: &str) -> Closed {
         let mut cache = Cache::default();
@@ -271,6 +286,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
         append(&mut journal, &closed, Moment(2)).unwrap();
+        let why = "it read 2501 objects, and 2000 are kept of one decision".to_string();
+        let replayed = crate::replay::replay(&Nobody, &journal, DecisionId(1), &[]);
+        assert_eq!(replayed, crate::replay::Replayed::TooMuch { why });
         drop(journal);
         for entry in std::fs::read_dir(dir.path()).unwrap() {
             let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned();

@@ -176,7 +176,8 @@ impl Index {
                 objects.push(kept);
             }
         }
-        Some(Contents { objects, masked: stored.masked, partial: stored.partial || !wanted.is_empty() })
+        let (trimmed, partial) = (stored.partial, stored.partial || !wanted.is_empty());
+        Some(Contents { objects, masked: stored.masked, partial, trimmed })
     }
 
     pub(super) fn newest(&self) -> Newest<'_> {
