@@ -312,3 +312,31 @@ fn a_write_after_many_quiet_rounds_is_found() {
     let round = failure.what.split_whitespace().find_map(|word| word.parse::<u32>().ok());
     assert!(round.is_some_and(|round| (50..60).contains(&round)), "{}", failure.what);
 }
+
+/// Runs a test of this file by itself, with a fault in the variable.
+fn replayed(test: &str, fault: &str) -> (bool, String) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", test, "--nocapture"]).env(REPLAY_VARIABLE, fault).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+const GENERATED: &str = "names_that_are_generated_need_not_be_those_of_the_undisturbed_run";
+
+#[test]
+fn a_fault_with_a_slip_of_the_pen_is_not_taken_for_none() {
+    let (well, said) = replayed(GENERATED, "crsh-after-write:1");
+    assert!(!well && said.contains("SWITCHBOARD_PROBE_FAULT is no fault: "), "{said}");
+    assert!(replayed(GENERATED, "crash-after-write:1").0);
+}
+
+#[test]
+fn the_command_of_a_failure_names_no_test_that_there_is_none_of() {
+    let crash: Fault = "crash-after-write:1".parse().unwrap();
+    let probe =
+        move || Planted::probe(marker_first).script([Step::apply(config_map("order", "new"))]).only([crash]).run();
+    // As where blocking is allowed beside an event loop.
+    let thread = std::thread::Builder::new().name("tokio-runtime-worker".to_string()).spawn(probe).unwrap();
+    let report = thread.join().unwrap();
+    let replay = format!("{REPLAY_VARIABLE}='crash-after-write:1' cargo test");
+    assert_eq!(report.failures[0].replay, replay, "{report}");
+}
