@@ -2,7 +2,7 @@
 //! the standard library, and hosts it: what it does wrong must come to nothing.
 //!
 //! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, shares, sparse, never, panics, killed,
-//! undeclared, link, generates, twice, tells, loops, degraded, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
+//! undeclared, link, generates, twice, tells, loops, answers, degraded, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
 //! can be said as `socket=ADDRESS`.
 //!
 //! What it does when it behaves: the ConfigMap `default/stray-in` has a `words`; `default/stray-out` is to say them aloud.
@@ -56,7 +56,7 @@ userWorkloadResources: {}
 /// What `widgets` reads as well: a type that a cluster may not serve.
 const WIDGET: &str = "  - {group: stray.example.com, name: one, resource: widgets, version: v1}\n";
 
-/// What `loops` reads as well: what it writes itself.
+/// What `loops` and `answers` read as well: what they write themselves.
 const OWN: &str = "  - {group: \"\", name: stray-out, namespace: default, resource: configmaps, version: v1}\n";
 
 fn main() {
@@ -66,7 +66,7 @@ fn main() {
         Some("input-resources") if mode == "widgets" => {
             print!("{}", INPUTS.replace("  labelSelected", &format!("{WIDGET}  labelSelected")));
         }
-        Some("input-resources") if mode == "loops" => {
+        Some("input-resources") if mode == "loops" || mode == "answers" => {
             print!("{}", INPUTS.replace("  labelSelected", &format!("{OWN}  labelSelected")));
         }
         Some("input-resources") => print!("{INPUTS}"),
@@ -182,7 +182,7 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
             return;
         }
         "wanders" => {}
-        "" | "good" => mutation(output, "Apply", "stray-out", &said(key, &words)),
+        "" | "good" | "answers" => mutation(output, "Apply", "stray-out", &said(key, &words)),
         bad => match stray(bad) {
             Ok(got) => mutation(output, "Apply", "stray-out", &said(key, &format!("got away with it: {got}"))),
             Err(error) => {
@@ -219,6 +219,12 @@ fn live(arguments: &[String], mode: &str) {
     let output = flag(arguments, "output-dir");
     if mode == "wanders" {
         connect("not-allowed.example.com:443");
+        return results(Path::new(&output), "status: Succeeded");
+    }
+    // Says something new each time it sees what it said, as `loops` does without a network.
+    if mode == "answers" {
+        let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+        mutation(Path::new(&output), "Apply", "stray-out", &said("live", &format!("n{nanos}")));
         return results(Path::new(&output), "status: Succeeded");
     }
     let said_by_proxy = connect(&server);
@@ -305,6 +311,7 @@ unsafe extern "C" {
     fn mmap(at: *mut u8, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
     fn madvise(at: *mut u8, length: usize, advice: i32) -> i32;
     fn syscall(number: i64, ...) -> i64;
+    fn fcntl(file: i32, command: i32, ...) -> i32;
     fn memfd_create(name: *const std::ffi::c_char, flags: u32) -> i32;
     fn msgget(key: i32, flags: i32) -> i32;
     fn semget(key: i32, number: i32, flags: i32) -> i32;
@@ -391,6 +398,50 @@ fn queues() -> Result<String, String> {
     Ok(format!("{} full sockets", held.len()))
 }
 
+/// Leaves in pipes what it never reads, and holds nothing but their ends.
+fn pipes() -> Result<String, String> {
+    const GET_SIZE: i32 = 1032;
+    let mut held = Vec::new();
+    while let Ok((reader, mut writer)) = std::io::pipe() {
+        // SAFETY: a question about a file that is open. Many pipes of one user are smaller.
+        let size = unsafe { fcntl(std::os::fd::AsRawFd::as_raw_fd(&reader), GET_SIZE) };
+        writer.write_all(&vec![1; usize::try_from(size).unwrap_or_default()]).map_err(|error| error.to_string())?;
+        held.push(reader);
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    Ok(format!("{} full pipes", held.len()))
+}
+
+/// Asks for a wider pipe, and for open files that the process does not know of.
+fn wider() -> Result<String, String> {
+    const SET_SIZE: i32 = 1031;
+    const UNSHARE: u32 = 2;
+    // A thread with the memory and the signals of the others.
+    const THREAD: i64 = 0x10000 | 0x800 | 0x100;
+    let (reader, _writer) = std::io::pipe().map_err(|error| error.to_string())?;
+    let last = || std::io::Error::last_os_error().to_string();
+    // SAFETY: asks for a size that is a number.
+    let wide = unsafe { fcntl(std::os::fd::AsRawFd::as_raw_fd(&reader), SET_SIZE, 1 << 20) };
+    let wide = if wide == -1 { last() } else { format!("{wide} bytes") };
+    // SAFETY: closes none of what is open.
+    let parted = unsafe { syscall(436, 1_000_000_u32, 1_000_001_u32, UNSHARE) };
+    let parted = if parted == -1 { last() } else { "parted".to_string() };
+    let clone = if cfg!(target_arch = "x86_64") { 56 } else { 220 };
+    // SAFETY: none, should it succeed: two threads on one stack. It must not.
+    let thread = unsafe { syscall(clone, THREAD, 0_usize, 0_usize, 0_usize, 0_usize) };
+    let thread = if thread == -1 { last() } else { std::process::abort() };
+    Err([wide, parted, thread].join("; "))
+}
+
+/// Hoards in a second thread, behind the end of the first.
+fn headless() -> Result<String, String> {
+    let exit = if cfg!(target_arch = "x86_64") { 60 } else { 93 };
+    let hoarding = std::thread::spawn(|| print!("{}", stray("hoards").unwrap_or_default()));
+    // SAFETY: ends this thread and nothing else; what it holds is never given back.
+    unsafe { syscall(exit, 0) };
+    Err(format!("it still has its head: {}", hoarding.is_finished()))
+}
+
 /// Asks for its number by the second name of that call.
 fn second_name() -> Result<String, String> {
     // SAFETY: a call without arguments.
@@ -462,10 +513,13 @@ fn stray(mode: &str) -> Result<String, String> {
             }
             Ok(format!("{} MiB", held.len()))
         }
+        "headless" => headless(),
         "shares" => shared(),
         "hides" => hidden(said),
         "tables" => tables(),
         "queues" => queues(),
+        "pipes" => pipes(),
+        "wider" => wider(),
         "second-name" => second_name(),
         // Files that take no room where they lie, and more than any host has in who reads them.
         "sparse" => {

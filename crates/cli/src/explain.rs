@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
+use switchboard_kernel::config::Config;
 use switchboard_kernel::decision::{Decision, DecisionId, Outcome};
 use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
 use switchboard_kernel::journal::Entry;
 use switchboard_kernel::operator::Unit;
-use switchboard_kernel::replay::{Replayed, replay};
+use switchboard_kernel::replay::{Replayed, replay_within};
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::State;
 
@@ -19,7 +21,7 @@ use crate::failure::Failure;
 pub use crate::form::{Form, print};
 use crate::kernel::StateDir;
 use crate::talk::say;
-use crate::{DIFFERS, operators, paint};
+use crate::{DIFFERS, limits, operators, paint};
 
 /// Says why an object is as it is.
 #[derive(Args)]
@@ -30,6 +32,9 @@ pub struct WhyObject {
     /// Its namespace
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
+    /// Its cluster, as the configuration names it
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
     /// Only this field, as `.spec.replicas`
     #[arg(long, value_name = "PATH")]
     field: Option<FieldPath>,
@@ -66,11 +71,16 @@ impl WhyObject {
             State { now: now(), ..State::default() }
         });
         let (kind, name) = self.object.clone();
-        let target = Target { kind, namespace: self.namespace.clone(), name };
+        let target = Target { cluster: self.cluster.clone(), kind, namespace: self.namespace.clone(), name };
         let entries: Vec<Entry> = journal.newest().collect();
-        check_kind(&target, &entries, &state)?;
+        check_known(&target, &entries, &state)?;
         let live = self.live(&target, &entries, &state).await?;
-        let report = explain::why(&target, self.field.as_ref(), &entries, &journal.reach(), &state, live.as_ref());
+        let read = |id: DecisionId, key: &ObjectKey| {
+            let kept = journal.contents(id)?.objects.into_iter().find(|kept| kept.key == *key);
+            kept.map(|kept| kept.value)
+        };
+        let reach = journal.reach();
+        let report = explain::why(&target, self.field.as_ref(), &entries, &reach, &state, live.as_ref(), &read);
         shown(&report, self.output)
     }
 
@@ -107,37 +117,41 @@ fn watched(target: &Target, state: &State) -> Option<ObjectKey> {
     state.tables.iter().map(|table| key(&table.table)).find(|key| target.is(key))
 }
 
-/// How many kinds a hint names.
-const MAX_KINDS: usize = 12;
+/// How many kinds or clusters a hint names.
+const MAX_NAMED: usize = 12;
 
-/// A kind that nobody here has heard of is a slip of the pen more often than not.
-fn check_kind(target: &Target, entries: &[Entry], state: &State) -> Result<(), Failure> {
+/// A kind or a cluster that nobody here has heard of is a slip of the pen more often than not.
+fn check_known(target: &Target, entries: &[Entry], state: &State) -> Result<(), Failure> {
     let decisions = entries.iter().filter_map(|entry| match entry {
         Entry::Decision(decision) => Some(decision),
         Entry::Finding(_) => None,
     });
-    let of = |decision: &Decision| -> Vec<Arc<Resource>> {
+    let of = |decision: &Decision| -> Vec<TableKey> {
         let written = match &decision.outcome {
             Outcome::Decided { writes, .. } => writes.as_slice(),
             _ => &[],
         };
         let gets = decision.gets.iter().map(|(key, _)| &key.table);
         let lists = decision.lists.iter().map(|(query, _)| &query.table);
-        let all = written.iter().map(|write| &write.object.table).chain(gets).chain(lists);
-        all.map(|table| table.resource.clone()).collect()
+        written.iter().map(|write| &write.object.table).chain(gets).chain(lists).cloned().collect()
     };
-    let watched = state.tables.iter().map(|table| table.table.resource.clone());
-    let known: BTreeSet<Arc<Resource>> = decisions.flat_map(|decision| of(decision)).chain(watched).collect();
-    if known.is_empty() || target.is_built_in() || known.iter().any(|resource| target.is_of(resource)) {
+    let watched = state.tables.iter().map(|table| table.table.clone());
+    let known: BTreeSet<TableKey> = decisions.flat_map(|decision| of(decision)).chain(watched).collect();
+    if known.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = known.iter().take(MAX_KINDS).map(ToString::to_string).collect();
-    Err(format!(
-        "no operator here reads or writes a kind {}\nhint: they read and write {}",
-        target.kind,
-        names.join(", ")
-    )
-    .into())
+    let named = |names: BTreeSet<String>| names.into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+    if let Some(cluster) = target.cluster.as_ref().filter(|_| !known.iter().any(|table| target.is_on(&table.cluster))) {
+        let names = named(known.iter().map(|table| table.cluster.to_string()).collect());
+        return Err(format!("no operator here reads or writes on a cluster {cluster}\nhint: there are: {names}").into());
+    }
+    let known: BTreeSet<&Arc<Resource>> = known.iter().map(|table| &table.resource).collect();
+    if target.is_built_in() || known.iter().any(|resource| target.is_of(resource)) {
+        return Ok(());
+    }
+    let names: Vec<String> = known.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let names = names.join(", ");
+    Err(format!("no operator here reads or writes a kind {}\nhint: they read and write {names}", target.kind).into())
 }
 
 fn now() -> switchboard_kernel::moment::Moment {
@@ -243,9 +257,12 @@ impl Replay {
                 let operator = known.ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that decided")
                 })?;
-                replay(&*operator, &journal, id, &[])
+                replay_within(operator, &journal, id, &[], patience(decision))
             }
         };
+        if let Replayed::TooMuch { why } = &replayed {
+            return Err(format!("decision {id} cannot be replayed: {why}").into());
+        }
         if replayed == Replayed::Gone {
             return Err(format!(
                 "decision {id} cannot be replayed: it, or what it read, is not kept\nhint: `switchboard why` shows the numbers of decisions; `journal` in the configuration says how long they are kept"
@@ -256,9 +273,17 @@ impl Replay {
             Replayed::Same | Replayed::Redacted { alike: true, .. } => ExitCode::SUCCESS,
             Replayed::Different { .. } => ExitCode::from(DIFFERS),
             // A difference that masks may have made is none that anybody can act on.
-            Replayed::Redacted { alike: false, .. } | Replayed::Gone => ExitCode::FAILURE,
+            Replayed::Redacted { alike: false, .. } | Replayed::Undecided { .. } => ExitCode::FAILURE,
+            Replayed::TooMuch { .. } | Replayed::Gone => ExitCode::FAILURE,
         };
         print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
         Ok(code)
     }
+}
+
+/// How long an operator may take to decide again: what it has by itself, as the configuration of then is not known here, and
+/// several times what it took then.
+fn patience(decision: &Decision) -> Duration {
+    let then = Duration::from_micros(decision.decide_us);
+    limits::of(&Config::default(), &decision.unit.operator.0).timeout.max(then * 4)
 }

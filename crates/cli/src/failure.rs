@@ -114,6 +114,9 @@ fn of_guest(error: &(dyn Error + 'static)) -> Option<&'static str> {
         (Some(GuestError::NoProgram(_)), _) => {
             Some("`command` is a path from the root or from the configuration's folder, or a name in PATH")
         }
+        (Some(GuestError::NoFile(_)), _) => Some(
+            "paths under `files` begin at the root or at the configuration's folder; leave out what the program does not need",
+        ),
         (Some(GuestError::NoAccount), _) => Some("name one as `serviceAccount: namespace/name`"),
         (_, Some(SandboxError::Lacks { .. } | SandboxError::Failed { .. })) => Some(
             "docs/HOSTING.md says what a sandbox needs; `sandbox: off` runs this operator without one, with all that this user may",

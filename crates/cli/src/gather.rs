@@ -8,6 +8,7 @@ pub mod live;
 pub mod name_key;
 mod prune;
 pub mod recording;
+mod resumed;
 mod whole;
 
 use std::fs;

@@ -107,7 +107,7 @@ impl Gitops {
     }
 }
 
-/// Whether each tenant has a project of its own: unless the original's variable says otherwise.
+/// Whether each tenant has a project of its own, where nothing else says: unless the original's variable says otherwise.
 fn isolated() -> bool {
     std::env::var("ENABLE_APPPROJECT_ISOLATION").map_or(true, |said| said != "false")
 }

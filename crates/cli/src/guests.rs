@@ -64,6 +64,11 @@ impl Guests {
         }
     }
 
+    /// Ends the runs that would outlive this process.
+    pub fn end(&self) {
+        self.held().values().for_each(|guest| guest.end());
+    }
+
     /// Looks again and again whether something is served that was not, and lets the kernel know. Ends when nothing is missing.
     pub async fn look_again(&self, config: &Config, clusters: &Clusters, handle: &Handle, in_force: &InForce) {
         let mut wait = LOOK_AGAIN_FIRST;

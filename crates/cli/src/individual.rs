@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig, ProcessConfig};
+use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, OperatorConfig, ProcessConfig};
 use switchboard_kernel::operator::{OperatorName, ServiceAccount};
 use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_object::name;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::kernel::{self, StateDir};
 use crate::reach::Reach;
-use crate::run::{self, Running};
+use crate::run::{self, Followed, Running};
 use crate::talk::say;
 use crate::{guests, operators};
 
@@ -73,25 +73,43 @@ impl Individual {
     /// Runs until a signal comes.
     pub async fn run(self) -> Result<(), Failure> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let config = self.config()?;
+        // Without a file there is nothing to look at anew, and the signal ends the process as it does others.
+        let hangup = self.config.as_ref().map(|_| signal(SignalKind::hangup())).transpose()?;
+        let (config, followed) = self.config()?;
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
-        let name = config.operators.keys().next().map(ToString::to_string).unwrap_or_default();
+        let hosted = config.operators.iter().find(|(_, operator)| operator.enabled);
+        let name = hosted.map(|(name, _)| name.to_string()).unwrap_or_default();
         let dir = StateDir::of(self.state_dir.clone()).or_alone(&name).path()?;
         let running = Running::start(&config, clusters, &dir, self.dry_run).await?;
         kernel::say_where(&dir);
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = self.reload(followed, config, &running, hangup) => {}
         }
         run::stop(running, &mut interrupt, &mut terminate).await
     }
 
-    fn config(&self) -> Result<Config, Failure> {
-        let mut config = match &self.config {
-            Some(file) => kernel::read_config(file)?,
-            None => Config::default(),
-        };
+    /// What the command line says counts over the file, then as at the start.
+    async fn reload(&self, followed: Option<Followed<'_>>, config: Config, running: &Running, hangup: Option<Signal>) {
+        match (followed, hangup) {
+            (Some(followed), Some(hangup)) => {
+                run::reload(followed, |new| self.alone(new), config, running, hangup).await;
+            }
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// What is hosted, and the file it was read from.
+    fn config(&self) -> Result<(Config, Option<Followed<'_>>), Failure> {
+        let Some(file) = &self.config else { return Ok((self.alone(Config::default())?, None)) };
+        let (config, text) = kernel::read_with_text(file)?;
+        Ok((self.alone(config)?, Some(Followed::new(file, text))))
+    }
+
+    /// The one operator of a configuration.
+    fn alone(&self, mut config: Config) -> Result<Config, Failure> {
         let (name, mut operator) = self.wanted(&mut config)?;
         operator.enabled = true;
         if self.service_account.is_some() {
@@ -101,7 +119,7 @@ impl Individual {
             let process = operator.process.as_mut().ok_or_else(|| IndividualError::NotLive(name.clone()))?;
             process.live = true;
         }
-        config.operators = BTreeMap::from([(name, operator)]);
+        narrow(&mut config, name, operator);
         if self.reach.kubeconfig.is_some() || self.reach.context.is_some() {
             let only = ClusterName::new(ONLY);
             let Reach { kubeconfig, context } = self.reach.clone();
@@ -135,6 +153,17 @@ impl Individual {
     }
 }
 
+/// Leaves one operator in a configuration, and nothing that whoever runs by all of it has as well: the others would write
+/// twice, and an address is taken once.
+fn narrow(config: &mut Config, name: OperatorName, operator: OperatorConfig) {
+    (config.integrations, config.gitops, config.listen) = (None, None, None);
+    config.console = ConsoleConfig { off: config.console.off, ..ConsoleConfig::default() };
+    // One of its family that is named by itself is hosted by itself, here as under `run`.
+    config.operators.retain(|other, _| operators::head(&other.0) == Some(&*name.0));
+    config.operators.values_mut().for_each(|other| other.enabled = false);
+    config.operators.insert(name, operator);
+}
+
 /// A program's file name without its ending, when an operator may have that name.
 fn own_name(program: &Path) -> Option<OperatorName> {
     let stem = program.file_stem()?.to_str()?;
@@ -158,7 +187,7 @@ mod tests {
 
     fn config(arguments: &[&str]) -> Result<Config, String> {
         let line = Line::try_parse_from([&["individual"], arguments].concat()).map_err(|error| error.to_string())?;
-        line.individual.config().map_err(|error| error.to_string())
+        line.individual.config().map(|(config, _)| config).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -195,6 +224,33 @@ mod tests {
         let greeter = config.operators.values().next().unwrap();
         assert!(greeter.enabled, "whoever names it wants it");
         assert_eq!(greeter.limits().debounce, std::time::Duration::from_secs(3));
+    }
+
+    /// A `run` of the same file may stand beside it.
+    #[test]
+    fn of_a_configuration_nothing_else_is_hosted_or_listened_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("switchboard.yaml");
+        let text = "operators: {greeter: {}, plugs: {}, sockets: {}}\nintegrations: {source: data}\ngitops: {}\n\
+            listen: 127.0.0.1:9464\nconsole: {address: '127.0.0.1:7000', hosts: [console.example.org]}\n";
+        std::fs::write(&file, text).unwrap();
+        let alone = |operator| config(&["--operator", operator, "--config", file.to_str().unwrap()]).unwrap();
+        let greeter = alone("greeter");
+        assert_eq!((&greeter.integrations, &greeter.gitops, greeter.listen), (&None, &None, None));
+        assert_eq!(greeter.console, ConsoleConfig::default(), "a free port when the usual one is taken");
+        let hosted = |config: &Config| -> Vec<String> {
+            run::hosted(config).iter().map(|(operator, _)| operator.name().to_string()).collect()
+        };
+        assert_eq!(hosted(&greeter), ["greeter"]);
+        assert!(!hosted(&alone("plugs")).contains(&"sockets".to_string()), "which the file names by itself");
+        assert_eq!(hosted(&alone("sockets")), ["sockets"]);
+        std::fs::write(
+            &file,
+            format!("{text}\n")
+                .replace("console: {address: '127.0.0.1:7000', hosts: [console.example.org]}", "console: off"),
+        )
+        .unwrap();
+        assert!(alone("greeter").console.off);
     }
 
     #[test]

@@ -181,6 +181,21 @@ pub fn make(dir: &Path) -> Result<PathBuf, KernelError> {
 
 /// Reads a configuration; what is wrong with it is told whole.
 pub fn read_config(file: &Path) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|error| KernelError::Config(file.to_path_buf(), error))?;
-    Ok(Config::parse(&file.display().to_string(), &text, operators::KNOWN)?)
+    Ok(read_with_text(file)?.0)
+}
+
+/// The same, with the text it was read from, for who looks later whether it is another.
+pub fn read_with_text(file: &Path) -> Result<(Config, String), Failure> {
+    let text = read_text(file)?;
+    Ok((parse_config(file, &text)?, text))
+}
+
+/// The text of a configuration.
+pub fn read_text(file: &Path) -> Result<String, Failure> {
+    Ok(std::fs::read_to_string(file).map_err(|error| KernelError::Config(file.to_path_buf(), error))?)
+}
+
+/// The configuration that a text of that file is.
+pub fn parse_config(file: &Path, text: &str) -> Result<Config, Failure> {
+    Ok(Config::parse(&file.display().to_string(), text, operators::KNOWN)?)
 }

@@ -22,6 +22,7 @@ mod listen;
 mod local;
 mod operator;
 mod operators;
+mod own;
 mod paint;
 mod place;
 mod plan;

@@ -15,7 +15,7 @@ use switchboard_kernel::host::{Host, Settings, Unsettled};
 use switchboard_kernel::journal::{Bounds, Journal};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::Operator;
-use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::place::{ClusterName, Place};
 use switchboard_kernel::plan::Standing;
 
 use crate::explain::{Form, print};
@@ -23,8 +23,9 @@ use crate::failure::{self, Failure};
 use crate::gitops::engine::Embedded;
 use crate::guests::{self, Clusters};
 use crate::integrations::hosting::Manager;
+use crate::kernel::{self, StateDir};
 use crate::reach::Reach;
-use crate::{kernel, limits, run};
+use crate::{limits, own, run};
 
 /// A day: who waits longer does not look.
 const MAX_TIMEOUT: u64 = 24 * 60 * 60;
@@ -33,6 +34,7 @@ const GITOPS: &str = "gitops";
 
 /// Shows what the operators would write now, against the clusters.
 #[derive(Args)]
+#[command(mut_arg("state_dir", |arg| arg.help("The state directory of the `up` whose cluster it is: the engine there reads this machine's repositories [default: kernel in the user's data directory]")))]
 pub struct Plan {
     /// What is hosted, and where
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
@@ -48,6 +50,8 @@ pub struct Plan {
     output: Form,
     #[command(flatten)]
     reach: Reach,
+    #[command(flatten)]
+    state: StateDir,
 }
 
 /// Why nothing is planned, though perhaps something is to be done.
@@ -114,7 +118,7 @@ impl Plan {
         first.operators.extend(run::hosted(config).into_iter().map(|(operator, _)| operator));
         first.operators.extend(guests::learn(config, clusters, folder).await?.operators());
         let mut further = Vec::new();
-        if let Some(engine) = Embedded::new(config, clusters, folder, true).await? {
+        if let Some(engine) = Embedded::new(config, clusters, folder, self.is_own(config, clusters), true).await? {
             first.operators.push(engine.operator());
             further.extend(engine.once().await?);
         }
@@ -131,6 +135,12 @@ impl Plan {
         }
         let apart = |(operator, name, client)| Apart { operators: vec![operator], cluster: Some((name, client)) };
         Ok((std::iter::once(first).chain(further.into_iter().map(apart)).collect(), left_out))
+    }
+
+    /// Whether Applications live on the cluster of an `up` of this user: only then does the engine there read this machine's repositories.
+    fn is_own(&self, config: &Config, clusters: &Clusters) -> bool {
+        let there = clusters.configs.get(config.topology.cluster(Place::Management));
+        there.zip(self.state.path().ok()).is_some_and(|(there, dir)| own::is_own(&dir, there))
     }
 
     async fn look(&self, config: &Config, clusters: &Clusters, all: Vec<Apart>) -> Result<PlanReport, Failure> {

@@ -51,17 +51,24 @@ impl Run {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         // Until somebody listens for it, this signal ends the process.
         let hangup = signal(SignalKind::hangup())?;
-        let mut config = kernel::read_config(&self.config)?;
-        self.reach.fill(&mut config);
+        let (config, text) = kernel::read_with_text(&self.config)?;
+        let config = self.reached(config)?;
+        let followed = Followed::new(&self.config, text);
         config.warnings().iter().for_each(|warning| say(format_args!("warning: {warning}")));
         let clusters = guests::clusters(&config).await?;
         let running = Running::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = reload(&self.config, &self.reach, config, &running, hangup) => {}
+            () = reload(followed, |new| self.reached(new), config, &running, hangup) => {}
         }
         stop(running, &mut interrupt, &mut terminate).await
+    }
+
+    /// What the command line says counts over the file.
+    fn reached(&self, mut config: Config) -> Result<Config, Failure> {
+        self.reach.fill(&mut config);
+        Ok(config)
     }
 }
 
@@ -79,7 +86,11 @@ pub async fn stop(running: Running, interrupt: &mut Signal, terminate: &mut Sign
             _ = terminate.recv() => {}
         }
     };
-    Ok(unless(again, running.stop()).await?)
+    let guests = running.guests.clone();
+    let stopped = unless(again, running.stop()).await;
+    // Nobody waits for what comes of them.
+    guests.end();
+    Ok(stopped?)
 }
 
 async fn unless(again: impl Future<Output = ()>, stopped: impl Future<Output = ()>) -> Result<(), Hurried> {
@@ -121,7 +132,8 @@ impl Running {
             (operator, limits)
         };
         operators.extend(guests.operators().into_iter().map(with_limits));
-        let engine = Embedded::new(config, &clusters, dir, dry_run).await?;
+        let own = hosting::is_own(Place::Management, config, &clusters);
+        let engine = Embedded::new(config, &clusters, dir, own, dry_run).await?;
         operators.extend(engine.iter().map(|engine| with_limits(engine.operator())));
         let manager = config.integrations.as_ref();
         let manager = manager
@@ -246,26 +258,50 @@ async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config)
     Ok((kube::Client::try_from(config.clone())?, config))
 }
 
-/// Takes up changed limits as long as it runs. A configuration that cannot be read changes nothing.
-pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Running, mut hangup: Signal) {
-    let mut seen = std::fs::read(file).ok();
+/// A configuration's file, and what stood in it when it was last read.
+pub struct Followed<'a> {
+    file: &'a Path,
+    seen: Option<String>,
+}
+
+impl<'a> Followed<'a> {
+    /// A file of which this was read. What is written to it from then on is a change, however long the process takes to start.
+    pub fn new(file: &'a Path, text: String) -> Self {
+        Self { file, seen: Some(text) }
+    }
+
+    /// The configuration that stands there now; nothing when it is the one that was read last.
+    fn changed(&mut self) -> Option<Result<Config, Failure>> {
+        let read = kernel::read_text(self.file);
+        let text = read.as_ref().ok().cloned();
+        if text == self.seen {
+            return None;
+        }
+        self.seen = text;
+        Some(read.and_then(|text| kernel::parse_config(self.file, &text)))
+    }
+}
+
+/// Takes up changed limits as long as it runs, of what `shape` makes of the configuration. One that cannot be read changes nothing.
+/// What only a restart takes up is told against the one that was started.
+pub async fn reload(
+    mut followed: Followed<'_>,
+    shape: impl Fn(Config) -> Result<Config, Failure>,
+    started: Config,
+    running: &Running,
+    mut hangup: Signal,
+) {
     loop {
         tokio::select! {
             _ = hangup.recv() => {}
             () = tokio::time::sleep(RELOAD_EVERY) => {}
         }
-        let text = std::fs::read(file).ok();
-        if text == seen {
-            continue;
-        }
-        seen = text;
-        match kernel::read_config(file) {
-            Ok(mut new) => {
-                reach.fill(&mut new);
-                take_up(&config, &new, running).await;
-                config = new;
+        match followed.changed().map(|read| read.and_then(&shape)) {
+            None => {}
+            Some(Ok(new)) => {
+                take_up(&started, &new, running).await;
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 say(failure::tell(&*error));
                 say("the configuration before it stays in force");
             }
@@ -273,8 +309,8 @@ pub async fn reload(file: &Path, reach: &Reach, mut config: Config, running: &Ru
     }
 }
 
-async fn take_up(old: &Config, new: &Config, running: &Running) {
-    let changes = old.changes(new);
+async fn take_up(started: &Config, new: &Config, running: &Running) {
+    let changes = started.changes(new);
     if let Ok(changed) = running.in_force.replace(new.clone(), &running.handle).await {
         running.guests.set_limits(&changed);
         let names: Vec<String> = changed.iter().map(|(name, _)| name.to_string()).collect();
@@ -289,7 +325,24 @@ async fn take_up(old: &Config, new: &Config, running: &Running) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    #[test]
+    fn what_is_written_to_the_configuration_while_the_process_starts_is_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("switchboard.yaml");
+        std::fs::write(&file, "operators:\n  greeter: {}\n").unwrap();
+        let (config, text) = kernel::read_with_text(&file).unwrap();
+        std::fs::write(&file, "operators: {}\n").unwrap();
+        let mut followed = Followed::new(&file, text);
+        let new = followed.changed().expect("another than was read").unwrap();
+        assert_eq!((config.operators.len(), new.operators.len()), (1, 0));
+        assert!(followed.changed().is_none(), "once is enough");
+        std::fs::remove_file(&file).unwrap();
+        assert!(followed.changed().is_some_and(|read| read.is_err()) && followed.changed().is_none());
+    }
 
     #[tokio::test]
     async fn a_second_signal_stops_at_once() {

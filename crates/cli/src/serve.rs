@@ -13,7 +13,6 @@ use switchboard_cluster::auth::kubeconfig::{self, Context};
 use switchboard_cluster::auth::token::TokenKey;
 use switchboard_cluster::frozen::{Log, Logs, Object};
 use switchboard_cluster::listener::Port;
-use switchboard_gather::discovery::Discovery;
 use switchboard_gather::{Dump, Problem};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -67,7 +66,7 @@ impl Serve {
         let path = self.dump.clone();
         // Reading is long and blocks; a signal must end it all the same.
         let reading = tokio::task::spawn_blocking(move || read(&path));
-        let dump = tokio::select! {
+        let mut dump = tokio::select! {
             dump = reading => dump??,
             _ = interrupt.recv() => stop_at_once(temporary),
             _ = terminate.recv() => stop_at_once(temporary),
@@ -78,11 +77,12 @@ impl Serve {
             authenticator: Authenticator::new(TokenKey::ephemeral()?, None),
             authority: certificates.authority.certificate.clone(),
         };
+        let discovery = std::mem::take(&mut dump.discovery);
         let (objects, logs) = contents(dump);
         let cluster = match &recorder {
             None => Cluster::frozen(gate, ambient, objects, logs).await,
             Some(recorder) => {
-                let kinds = recording::kinds(&Discovery::of_directory(&self.dump).0);
+                let kinds = recording::kinds(&discovery);
                 let keeper = self.recording.keeper(recorder.clone());
                 Cluster::recording(gate, ambient, objects, logs, (kinds, keeper)).await
             }

@@ -23,10 +23,10 @@ use crate::guests::Clusters;
 use crate::kernel::{self, StateDir};
 use crate::local::{Commands, Local};
 use crate::place::Place;
-use crate::reach::Reach;
-use crate::run::{self, Running};
+use crate::run::{self, Followed, Running};
+use crate::talk::say;
 use crate::temporary::Temporary;
-use crate::{listen, operators};
+use crate::{failure, listen, operators, own};
 
 /// How often the store is told the time; changes are kept for ten times as long.
 const TICK: Duration = Duration::from_secs(30);
@@ -83,8 +83,11 @@ impl Up {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let hangup = signal(SignalKind::hangup())?;
         let place = if self.ephemeral { Place::Memory } else { Place::directory(self.data_dir.as_deref())? };
-        let config = match &self.config {
-            Some(file) => kernel::read_config(file)?,
+        let (config, followed) = match &self.config {
+            Some(file) => {
+                let (config, text) = kernel::read_with_text(file)?;
+                (config, Some(Followed::new(file, text)))
+            }
             None => {
                 let sample = match &self.example[..] {
                     [] => SAMPLE,
@@ -92,7 +95,7 @@ impl Up {
                     some if some.contains(&Example::Gitops) => WITH_ENGINE,
                     _ => WITH_EXAMPLE,
                 };
-                Config::parse("the built-in configuration", sample, operators::KNOWN)?
+                (Config::parse("the built-in configuration", sample, operators::KNOWN)?, None)
             }
         };
         let temporary = match place {
@@ -118,6 +121,7 @@ impl Up {
         }
         cluster.start_controllers();
         let listener = cluster.listen(port, &certificates)?;
+        let authority = certificates.authority.certificate.clone();
         let contexts = Contexts::new(cluster.clone(), address, certificates, file.clone());
         contexts.write()?;
         let dir = self.state.clone().or_in(&home).path()?;
@@ -126,6 +130,10 @@ impl Up {
             example::install_kinds(&cluster.client()).await?;
         }
         let running = Running::start(&config, clusters(&cluster, contexts, &config, &file).await?, &dir, false).await?;
+        // Without it, a `plan` reads no repositories of this machine.
+        if let Err(error) = own::note(&dir, &authority) {
+            say(format_args!("warning: could not note the authority in {}\n{}", dir.display(), failure::tell(&error)));
+        }
         let local = Local::start(cluster.client(), commands);
         kernel::say_where(&dir);
         for example in &self.example {
@@ -136,7 +144,7 @@ impl Up {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             () = keep_time(store) => {}
-            () = reload(self.config.as_deref(), config, &running, hangup) => {}
+            () = reload(followed, config, &running, hangup) => {}
         }
         run::stop(running, &mut interrupt, &mut terminate).await?;
         if let Some(local) = local {
@@ -180,9 +188,9 @@ async fn from_outside(file: &Path, context: &str) -> Result<kube::Config, Failur
     Ok(kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?)
 }
 
-async fn reload(file: Option<&Path>, config: Config, running: &Running, hangup: Signal) {
-    match file {
-        Some(file) => run::reload(file, &Reach::default(), config, running, hangup).await,
+async fn reload(followed: Option<Followed<'_>>, config: Config, running: &Running, hangup: Signal) {
+    match followed {
+        Some(followed) => run::reload(followed, Ok, config, running, hangup).await,
         None => std::future::pending().await,
     }
 }

@@ -1,4 +1,5 @@
-//! Patterns of projects and directories: `*`, `?`, `[a-z]`, `{a,b}`; nothing separates, so that `*` goes over a `/`.
+//! Patterns of projects and directories: `*`, `?`, `[a-z]`, `{a,b}`. Nothing separates, so that `*` goes over a `/`; but for addresses of
+//! repositories, in which only `**` does.
 
 /// How many patterns the braces of one may stand for.
 const MAX_ALTERNATIVES: usize = 64;
@@ -7,11 +8,20 @@ const MAX_PATTERN: usize = 1024;
 
 /// Whether all of the text matches.
 pub fn matches(pattern: &str, text: &str) -> bool {
+    fits(pattern, text, None)
+}
+
+/// Whether all of an address matches: `*` and `?` end at a `/`, `**` does not.
+pub fn matches_address(pattern: &str, address: &str) -> bool {
+    fits(pattern, address, Some('/'))
+}
+
+fn fits(pattern: &str, text: &str, separator: Option<char>) -> bool {
     if pattern.len() > MAX_PATTERN {
         return false;
     }
     let text: Vec<char> = text.chars().collect();
-    alternatives(pattern).iter().any(|pattern| plain(&pattern.chars().collect::<Vec<_>>(), &text))
+    alternatives(pattern).iter().any(|pattern| plain(&pattern.chars().collect::<Vec<_>>(), &text, separator))
 }
 
 /// The patterns that one with braces stands for.
@@ -34,34 +44,50 @@ fn alternatives(pattern: &str) -> Vec<String> {
     done
 }
 
-/// Without braces. A star takes as little as it can, and more when the rest does not fit.
-fn plain(pattern: &[char], text: &[char]) -> bool {
+/// Where a star stands: behind it in the pattern, and up to where it took the text.
+type Star = Option<(usize, usize)>;
+
+/// Without braces. A star takes as little as it can, and more when the rest does not fit. One that ends at a separator gives way to
+/// the last that does not.
+fn plain(pattern: &[char], text: &[char], separator: Option<char>) -> bool {
     let (mut at, mut seen) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
+    let (mut star, mut wide): (Star, Star) = (None, None);
     while seen < text.len() {
-        match one(&pattern[at..], text[seen]) {
+        let ends = Some(text[seen]) == separator;
+        match one(&pattern[at..], text[seen], ends) {
             Some(used) => (at, seen) = (at + used, seen + 1),
             None if pattern.get(at) == Some(&'*') => {
-                star = Some((at + 1, seen));
-                at += 1;
-            }
-            None => match star {
-                Some((behind, from)) => {
-                    star = Some((behind, from + 1));
-                    (at, seen) = (behind, from + 1);
+                let stars = pattern[at..].iter().take_while(|letter| **letter == '*').count();
+                at += stars;
+                match separator {
+                    Some(_) if stars == 1 => star = Some((at, seen)),
+                    _ => (star, wide) = (None, Some((at, seen))),
                 }
-                None => return false,
-            },
+            }
+            None => {
+                let more = star.filter(|(_, from)| Some(text[*from]) != separator);
+                let (last, is_wide) = match (more, wide) {
+                    (Some(star), _) => (star, false),
+                    (None, Some(wide)) => (wide, true),
+                    (None, None) => return false,
+                };
+                let (behind, from) = (last.0, last.1 + 1);
+                (at, seen) = (behind, from);
+                match is_wide {
+                    true => (star, wide) = (None, Some((behind, from))),
+                    false => star = Some((behind, from)),
+                }
+            }
         }
     }
     pattern[at..].iter().all(|letter| *letter == '*')
 }
 
-/// How much of the pattern one letter uses up; none when it does not match, or a star must.
-fn one(pattern: &[char], letter: char) -> Option<usize> {
+/// How much of the pattern one letter uses up; none when it does not match, or a star must. `ends` says that it separates.
+fn one(pattern: &[char], letter: char, ends: bool) -> Option<usize> {
     match *pattern.first()? {
         '*' => None,
-        '?' => Some(1),
+        '?' => (!ends).then_some(1),
         '\\' => (*pattern.get(1)? == letter).then_some(2),
         '[' => {
             let end = pattern.iter().position(|c| *c == ']')?;
@@ -104,8 +130,29 @@ mod tests {
     }
 
     #[test]
+    fn a_star_ends_at_a_slash_of_an_address_and_two_do_not() {
+        for (pattern, text, wanted) in [
+            ("https://h/group/*", "https://h/group/a", true),
+            ("https://h/group/*", "https://h/group/a/b", false),
+            ("https://h/group/*/*", "https://h/group/a/b", true),
+            ("https://h/group/*/*", "https://h/group/a", false),
+            ("https://h/group/**", "https://h/group/a/b/c", true),
+            ("https://h/**/c", "https://h/a/b/c", true),
+            ("https://h/**/*x", "https://h/a/b/cx", true),
+            ("https://h/**/*x", "https://h/a/bx/c", false),
+            ("https://h/a?b", "https://h/a/b", false),
+            ("https://h/*-*", "https://h/a-b-c", true),
+            ("https://h/{a,b}/*", "https://h/b/c", true),
+            ("**", "https://h/a", true),
+        ] {
+            assert_eq!(matches_address(pattern, text), wanted, "{pattern} {text}");
+        }
+    }
+
+    #[test]
     fn hostile_patterns_end() {
         assert!(!matches(&"*a".repeat(400), &"a".repeat(300)));
+        assert!(!matches_address(&"**/*a".repeat(200), &"a/".repeat(400)));
         assert!(!matches(&"{a,b}".repeat(100), "a"));
     }
 }

@@ -39,15 +39,18 @@ impl Project {
         &self.name
     }
 
-    /// Whether a repository may be deployed from.
+    /// Whether a repository may be deployed from: as Argo CD has it, whatever the case of its letters. What a host takes for two
+    /// repositories is one here, so that none is reached past a pattern that denies it.
+    ///
+    /// A pattern that denies permits nothing, as Argo CD's manual has it. Its code takes one for a permission of all others.
     pub fn permits_source(&self, url: &str) -> bool {
-        let url = normalised(url);
+        let url = compared(url);
         let mut any = false;
         for pattern in list(&self.spec, "/sourceRepos").filter_map(Value::as_str) {
             match pattern.strip_prefix('!') {
-                Some(denied) if glob::matches(&normalised(denied), &url) => return false,
+                Some(denied) if denied == "*" || glob::matches_address(&compared(denied), &url) => return false,
                 Some(_) => {}
-                None => any |= pattern == "*" || glob::matches(&normalised(pattern), &url),
+                None => any |= pattern == "*" || glob::matches_address(&compared(pattern), &url),
             }
         }
         any
@@ -115,6 +118,11 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
+/// The form in which a project's patterns and addresses are compared.
+fn compared(url: &str) -> String {
+    normalised(&url.to_lowercase())
+}
+
 /// The form in which addresses are compared here: a slash at the end makes no other repository.
 pub(crate) fn normalised(url: &str) -> String {
     normalise(url).trim_end_matches('/').to_string()
@@ -167,6 +175,48 @@ mod tests {
         assert!(!team.permits_source("https://git.example/other/app"));
         assert!(!project(json!({})).permits_source("https://git.example/team/app"));
         assert!(Project::default_project("argocd").permits_source("ssh://any"));
+    }
+
+    /// Many hosts take `Secret` and `secret` for one repository.
+    #[test]
+    fn no_pattern_is_passed_by_capitals() {
+        let team = project(json!({"sourceRepos": ["https://git.example/Team/*", "!https://git.example/team/secret"]}));
+        assert!(
+            team.permits_source("https://git.example/team/App.git")
+                && team.permits_source("HTTPS://GIT.EXAMPLE/TEAM/B")
+        );
+        for url in [
+            "https://git.example/team/Secret",
+            "https://git.example/TEAM/SECRET.GIT",
+            "https://git.example/Team/secret/",
+        ] {
+            assert!(!team.permits_source(url), "{url}");
+        }
+        let denied = project(json!({"sourceRepos": ["*", "!git@Host:Org/x"]}));
+        assert!(!denied.permits_source("ssh://git@host/ORG/X.git") && denied.permits_source("git@host:org/y"));
+    }
+
+    /// Cases of Argo CD's own tests of `IsSourcePermitted`.
+    #[test]
+    fn repositories_are_permitted_as_argo_cd_permits_them() {
+        for (patterns, url, wanted) in [
+            (json!(["ssh://git@GITHUB.com:argoproj/test"]), "ssh://git@github.com:argoproj/test", true),
+            (json!(["https://github.com/argoproj/*"]), "https://github.com/argoproj/argoproj.git", true),
+            (json!(["https://github.com/argoproj/*.git"]), "https://github.com/argoproj1/test2.git", false),
+            (json!(["https://github.com/argoproj/foo"]), "https://github.com/argoproj/foo1", false),
+            (json!(["https://gitlab.com/group/*"]), "https://gitlab.com/group/repo/owner", false),
+            (json!(["https://gitlab.com/group/*/*"]), "https://gitlab.com/group/repo/owner", true),
+            (json!(["https://gitlab.com/group/**"]), "https://gitlab.com/group/sub-group/repo/owner", true),
+            (json!(["!https://github.com/argoproj/*"]), "https://github.com/argoproj/argoproj.git", false),
+            (json!(["!https://gitlab.com/group/**"]), "https://gitlab.com/group/sub-group/repo/owner", false),
+            (json!(["!https://github.com/argoproj/*.git", "*"]), "https://github.com/argoproj1/test2.git", true),
+            // Otherwise than in Argo CD: its code permits what a pattern does not deny,
+            (json!(["!https://github.com/argoproj/*"]), "https://github.com/other/app.git", false),
+            // and its star ends at a slash here, too, so that nothing would be denied.
+            (json!(["*", "!*"]), "https://github.com/argoproj/test", false),
+        ] {
+            assert_eq!(project(json!({"sourceRepos": patterns})).permits_source(url), wanted, "{patterns} {url}");
+        }
     }
 
     #[test]

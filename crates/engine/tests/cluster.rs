@@ -234,7 +234,7 @@ async fn a_project_holds_an_application_back() {
     };
     stage.until_application("shop", "repository and destination are refused", both).await;
     assert!(stage.get(&format!("{MAPS}/a")).await.is_none());
-    let spec = json!({"sourceRepos": ["file://*"], "destinations": [{"name": "in-cluster", "namespace": "prod"}]});
+    let spec = json!({"sourceRepos": ["file://**"], "destinations": [{"name": "in-cluster", "namespace": "prod"}]});
     stage.send("PATCH", &format!("{}/appprojects/team", stage::ARGO), json!({"spec": spec})).await.unwrap();
     let failed = |one: &Value| {
         one["status"]["operationState"]["message"].as_str().is_some_and(|message| {

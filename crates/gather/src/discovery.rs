@@ -1,22 +1,30 @@
 //! What a cluster serves, as must-gather-like directories say it: the two aggregated discovery documents.
 
+mod documents;
+mod join;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::yaml;
 
 use crate::contract::ResourceType;
-use crate::dump::Problem;
+
+pub(crate) use documents::{Documents, shown_by};
 
 /// The file for `/api`.
 pub const API_FILE: &str = "aggregated-discovery-api.yaml";
 /// The file for `/apis`.
 pub const APIS_FILE: &str = "aggregated-discovery-apis.yaml";
+
+/// How a cluster is asked for them: `v2` is known since Kubernetes 1.30, `v2beta1`, of the same shape, since 1.27. One that knows
+/// neither gives the documents of old, instead of a refusal that says nothing.
+pub const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 /// The documents library-go carries for directories without their own: an OpenShift cluster of 2024.
 static CARRIED: LazyLock<Discovery> = LazyLock::new(|| {
@@ -59,27 +67,14 @@ impl Discovery {
         &CARRIED
     }
 
-    /// Those of a directory; each file it does not have is the carried one. A file that cannot be read is a problem.
-    pub fn of_directory(path: &Path) -> (Self, Vec<Problem>) {
-        let mut problems = Vec::new();
-        let mut read = |file: &str, carried: &Value| match fs::read_to_string(path.join(file)) {
-            Ok(text) => yaml::read(&text).map(|document| document.value).unwrap_or_else(|error| {
-                problems.push(Problem { file: file.into(), line: Some(error.line), message: error.problem });
-                carried.clone()
-            }),
-            Err(error) => {
-                if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-                    problems.push(Problem {
-                        file: file.into(),
-                        line: None,
-                        message: format!("cannot be read: {error}"),
-                    });
-                }
-                carried.clone()
-            }
+    /// Those at the root of a directory, where the original looks; each that is not there is the carried one.
+    pub(crate) fn at_root(path: &Path) -> Self {
+        let read = |file: &str, carried: &Value| {
+            let text = fs::read_to_string(path.join(file)).ok();
+            let document = text.and_then(|text| yaml::read(&text).ok());
+            document.map_or_else(|| carried.clone(), |document| document.value)
         };
-        let (api, apis) = (read(API_FILE, &CARRIED.api), read(APIS_FILE, &CARRIED.apis));
-        (Self::new(api, apis), problems)
+        Self::new(read(API_FILE, &CARRIED.api), read(APIS_FILE, &CARRIED.apis))
     }
 
     /// What a resource is served as.
@@ -104,23 +99,22 @@ impl Discovery {
         Self::new(keep(&self.api), keep(&self.apis))
     }
 
-    /// The same and what `other` serves beside it; of a group and version that both have, ours.
+    /// The same and what `other` serves beside it; of a resource that both have, in the same group and version, ours.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
-        let both = |ours: &Value, theirs: &Value| {
-            let mut joined = ours.clone();
-            let mut groups: Vec<Value> = list(&ours["items"]).cloned().collect();
-            for group in list(&theirs["items"]) {
-                let name = group_name(group);
-                match groups.iter_mut().find(|ours| group_name(ours) == name) {
-                    None => groups.push(group.clone()),
-                    Some(ours) => join_versions(ours, group),
-                }
-            }
-            joined["items"] = Value::Array(groups);
-            joined
-        };
-        Self::new(both(&self.api, &other.api), both(&self.apis, &other.apis))
+        Self::new(join::both(&self.api, &other.api), join::both(&self.apis, &other.apis))
+    }
+
+    /// The same and these resources; of what is served already, what is said already.
+    #[must_use]
+    pub fn with(&self, types: impl IntoIterator<Item = (ResourceType, Served)>) -> Self {
+        let further: BTreeMap<ResourceType, Served> =
+            types.into_iter().filter(|(of, _)| !self.served.contains_key(of)).collect();
+        if further.is_empty() {
+            return self.clone();
+        }
+        let (core, others) = further.iter().partition(|(of, _)| of.group.is_empty());
+        self.and(&Self::new(join::document(core), join::document(others)))
     }
 
     /// The document for `/api`.
@@ -142,17 +136,7 @@ impl Discovery {
 /// An empty document of a cluster that serves nothing.
 impl Default for Discovery {
     fn default() -> Self {
-        let empty = json!({"apiVersion": "apidiscovery.k8s.io/v2", "items": [], "kind": "APIGroupDiscoveryList", "metadata": {}});
-        Self::new(empty.clone(), empty)
-    }
-}
-
-fn join_versions(ours: &mut Value, theirs: &Value) {
-    let known: BTreeSet<String> = list(&ours["versions"]).map(|version| text(&version["version"])).collect();
-    let further: Vec<Value> =
-        list(&theirs["versions"]).filter(|version| !known.contains(&text(&version["version"]))).cloned().collect();
-    if let Some(versions) = ours["versions"].as_array_mut() {
-        versions.extend(further);
+        Self::new(join::headed(Vec::new()), join::headed(Vec::new()))
     }
 }
 

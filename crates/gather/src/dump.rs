@@ -8,6 +8,7 @@ use serde_json::Value;
 use switchboard_object::kind::GroupVersionKind;
 
 use crate::content::{self, Found, Wrong};
+use crate::discovery::{Discovery, Documents, shown_by};
 use crate::kinds::{Kinds, kind_of};
 use crate::layout::{Hint, Place, is_stray, place};
 use crate::source::{Entry, Passed, SourceError, walk};
@@ -24,6 +25,9 @@ pub struct Dump {
     pub objects: Vec<Object>,
     /// The logs of containers.
     pub logs: Vec<Log>,
+    /// What is served where it was made: as its documents say, or the carried ones where it has none, and as its CRDs and
+    /// objects show.
+    pub discovery: Discovery,
     /// What could not be read, in the order it was met.
     pub problems: Vec<Problem>,
 }
@@ -94,8 +98,8 @@ pub fn read(path: &Path, progress: impl FnMut(Progress)) -> Result<Dump, SourceE
 }
 
 /// Reads the objects of a must-gather-like directory alone: no logs, and files that have no business among objects are named.
-pub(crate) fn read_objects(path: &Path, kinds: Kinds) -> Result<Dump, SourceError> {
-    read_by(path, Reader { objects_alone: true, kinds: Some(kinds), ..Reader::default() }, |_| {})
+pub(crate) fn read_objects(path: &Path) -> Result<Dump, SourceError> {
+    read_by(path, Reader { objects_alone: true, ..Reader::default() }, |_| {})
 }
 
 fn read_by(path: &Path, mut reader: Reader, mut progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
@@ -132,10 +136,9 @@ struct Reader {
     log_bytes: u64,
     problems: Vec<Problem>,
     progress: Progress,
-    /// Logs are passed over, and stray files named.
+    documents: Documents,
+    /// Logs are passed over, stray files named, and kinds known of which the carried documents know.
     objects_alone: bool,
-    /// Kinds that are known beforehand; the built-in ones when absent.
-    kinds: Option<Kinds>,
 }
 
 impl Reader {
@@ -152,6 +155,7 @@ impl Reader {
             Place::Other => Ok(()),
             Place::Log { .. } if self.objects_alone => Ok(()),
             Place::Objects(hint) => self.objects(entry, Some(hint)),
+            Place::Perhaps if Documents::has(&entry.path) => self.document(entry),
             Place::Perhaps => self.objects(entry, None),
             Place::Log { namespace, pod, container, previous } => {
                 self.log_bytes += entry.bytes;
@@ -170,22 +174,35 @@ impl Reader {
         }
     }
 
-    fn objects(&mut self, entry: Entry<'_>, hint: Option<Hint>) -> io::Result<()> {
-        if entry.bytes > MAX_OBJECT_FILE_BYTES {
-            let message = format!("not read: longer than {} MiB", MAX_OBJECT_FILE_BYTES >> 20);
-            self.problem(&entry.path, Wrong { line: None, message });
-            return Ok(());
-        }
-        let mut bytes = Vec::new();
-        entry.content.take(MAX_OBJECT_FILE_BYTES).read_to_end(&mut bytes)?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| not_text(&bytes, error));
-        match (text.and_then(|text| Ok((text, content::objects(text)?))), &hint) {
+    fn objects(&mut self, mut entry: Entry<'_>, hint: Option<Hint>) -> io::Result<()> {
+        let Some(bytes) = self.bytes(&mut entry)? else { return Ok(()) };
+        match (text(&bytes).and_then(|text| Ok((text, content::objects(text)?))), &hint) {
             (Ok((text, objects)), _) => self.keep(&entry.path, text, objects, hint),
             (Err(wrong), Some(_)) => self.problem(&entry.path, wrong),
             // Elsewhere in a dump there is much that is no object and need not be.
             (Err(_), None) => {}
         }
         Ok(())
+    }
+
+    fn document(&mut self, mut entry: Entry<'_>) -> io::Result<()> {
+        let Some(bytes) = self.bytes(&mut entry)? else { return Ok(()) };
+        if let Err(wrong) = text(&bytes).and_then(|text| self.documents.take(&entry.path, text)) {
+            self.problem(&entry.path, wrong);
+        }
+        Ok(())
+    }
+
+    /// The content of a file; none of one that is too long, which is named.
+    fn bytes(&mut self, entry: &mut Entry<'_>) -> io::Result<Option<Vec<u8>>> {
+        if entry.bytes > MAX_OBJECT_FILE_BYTES {
+            let message = format!("not read: longer than {} MiB", MAX_OBJECT_FILE_BYTES >> 20);
+            self.problem(&entry.path, Wrong { line: None, message });
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        (&mut *entry.content).take(MAX_OBJECT_FILE_BYTES).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
     }
 
     fn keep(&mut self, file: &str, text: &str, objects: Vec<Found>, hint: Option<Hint>) {
@@ -209,7 +226,12 @@ impl Reader {
     }
 
     fn finish(self) -> Dump {
-        let mut kinds = self.kinds.unwrap_or_else(Kinds::built_in);
+        let said = self.documents.or_carried();
+        let mut kinds = Kinds::built_in();
+        match self.objects_alone {
+            true => said.groups().for_each(|group| kinds.learn_group(group)),
+            false => self.documents.groups().for_each(|group| kinds.learn_group(group)),
+        }
         for (object, _) in &self.found {
             match object["kind"].as_str() {
                 Some("CustomResourceDefinition") => kinds.learn(object),
@@ -233,7 +255,9 @@ impl Reader {
                 }
             }
         }
-        Dump { objects: by_key.into_values().collect(), logs: self.logs, problems: self.problems }
+        let objects: Vec<Object> = by_key.into_values().collect();
+        let discovery = said.with(shown_by(&objects));
+        Dump { objects, logs: self.logs, discovery, problems: self.problems }
     }
 }
 
@@ -262,7 +286,9 @@ fn revision(object: &Object) -> u64 {
     text.and_then(|t| t.parse().ok()).unwrap_or_default()
 }
 
-fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Wrong {
-    let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-    Wrong { line: Some(line), message: "not UTF-8 text".into() }
+fn text(bytes: &[u8]) -> Result<&str, Wrong> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+        Wrong { line: Some(line), message: "not UTF-8 text".into() }
+    })
 }

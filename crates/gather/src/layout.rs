@@ -6,6 +6,7 @@
 //! <anything>/namespaces/<ns>/<group>/<resource>.yaml                     list
 //! <anything>/namespaces/<ns>/<group>/<resource>/<name>.yaml              single
 //! <anything>/namespaces/<ns>/<ns>.yaml                                   the namespace itself
+//! <anything>/cluster-scoped-resources/core/namespaces/<ns>.yaml          the same
 //! <anything>/namespaces/<ns>/pods/<pod>/<pod>.yaml                       single
 //! <anything>/namespaces/<ns>/pods/<pod>/<c>/<c>/logs/current.log         log
 //! ```
@@ -41,14 +42,26 @@ pub(crate) fn place(path: &str) -> Place {
     let stem = [".yaml", ".yml", ".json"].iter().find_map(|ending| file.strip_suffix(ending));
     let Some(stem) = stem else { return Place::Other };
     // The innermost marker counts: dumps hold dumps.
-    let marker = parts.iter().rposition(|p| matches!(*p, "cluster-scoped-resources" | "namespaces"));
-    let Some(at) = marker.filter(|at| at + 1 < parts.len()) else { return Place::Perhaps };
+    let marker = (0..parts.len() - 1).rfind(|at| is_marker(&parts, *at));
+    let Some(at) = marker else { return Place::Perhaps };
     let behind = &parts[at + 1..];
     let hint = match parts[at] {
         "namespaces" => namespaced(behind, stem),
         _ => resource(behind, stem, None),
     };
     hint.map_or(Place::Perhaps, Place::Objects)
+}
+
+/// Whether the folder there says where what is behind it belongs. `namespaces` is a resource of its own as well, which
+/// must-gathers keep as `cluster-scoped-resources/core/namespaces/<name>.yaml`.
+fn is_marker(parts: &[&str], at: usize) -> bool {
+    let single = at + 2 == parts.len();
+    match (parts[at], &parts[..at]) {
+        ("cluster-scoped-resources", _) => true,
+        ("namespaces", [.., "cluster-scoped-resources", "core"] | [.., "namespaces", _, "core"]) => !single,
+        ("namespaces", _) => true,
+        _ => false,
+    }
 }
 
 /// A file among objects that cannot be one: in `namespaces` itself, or in a folder of single objects with another ending or in a

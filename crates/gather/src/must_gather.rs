@@ -14,7 +14,6 @@ use switchboard_object::selector::{FieldSelector, LabelSelector};
 use crate::contract::ResourceType;
 use crate::discovery::Discovery;
 use crate::dump::{self, Object, Problem};
-use crate::kinds::Kinds;
 use crate::source::SourceError;
 
 /// The objects of a directory.
@@ -67,12 +66,8 @@ impl MustGather {
     /// # Errors
     /// When it cannot be opened or is larger than the bounds. What cannot be read in it is among the problems.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
-        let (discovery, mut problems) = Discovery::of_directory(path);
-        let mut kinds = Kinds::built_in();
-        discovery.groups().for_each(|group| kinds.learn_group(group));
-        let dump = dump::read_objects(path, kinds)?;
-        problems.extend(dump.problems);
-        Ok(Self { problems, ..Self::of(dump.objects, discovery) })
+        let dump = dump::read_objects(path)?;
+        Ok(Self { problems: dump.problems, ..Self::of(dump.objects, dump.discovery) })
     }
 
     /// Of objects.
@@ -91,7 +86,7 @@ impl MustGather {
         &self.problems
     }
 
-    /// What the directory says its cluster serves, or what is carried for those that do not say.
+    /// What the directory says its cluster serves, or what is carried for those that do not say, and what its CRDs and objects show.
     pub fn discovery(&self) -> &Discovery {
         &self.discovery
     }

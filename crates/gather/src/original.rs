@@ -60,7 +60,7 @@ type Answer<T> = Result<T, OriginalError>;
 impl Original {
     /// A directory; one that is not there is an empty cluster.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.into(), discovery: Discovery::of_directory(root).0 }
+        Self { root: root.into(), discovery: Discovery::at_root(root) }
     }
 
     /// One object: from its own file, or else from the list of its resource.

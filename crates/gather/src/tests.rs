@@ -44,6 +44,9 @@ fn places_say_what_a_file_is() {
         ("a/b/namespaces/n/apps/deployments.yaml", objects("apps", "deployments", Some("n"))),
         ("namespaces/n/apps/deployments/web.json", objects("apps", "deployments", Some("n"))),
         ("namespaces/n/n.yaml", objects("", "namespaces", None)),
+        ("a/cluster-scoped-resources/core/namespaces/n.yaml", objects("", "namespaces", None)),
+        ("namespaces/n/core/namespaces/n.yaml", objects("", "namespaces", Some("n"))),
+        ("cluster-scoped-resources/core/namespaces/n/apps/deployments.yaml", objects("apps", "deployments", Some("n"))),
         ("namespaces/n/pods/p/p.yaml", objects("", "pods", Some("n"))),
         ("namespaces/n/pods/p/c/c/logs/current.log", log(false)),
         ("namespaces/n/pods/p/c/c/logs/previous.insecure.log", log(true)),
@@ -78,6 +81,24 @@ fn list_files_and_single_files_are_read_together() {
     assert_eq!(dump.logs.len(), 2);
     assert_eq!(dump.problems, []);
     assert!(dump.objects.iter().all(|o| !o.inferred));
+}
+
+#[test]
+fn a_broken_namespace_is_named_wherever_it_stands() {
+    let folder = folder(&[
+        (
+            "cluster-scoped-resources/core/namespaces/shop.yaml",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n",
+        ),
+        ("cluster-scoped-resources/core/namespaces/torn.yaml", "apiVersion: v1\nkind: [\n"),
+        ("cluster-scoped-resources/core/namespaces/nameless.yaml", "apiVersion: v1\nkind: Namespace\n"),
+    ]);
+    let dump = read_all(folder.path());
+    assert_eq!(keys(&dump), ["namespaces//shop"]);
+    let mut files: Vec<&str> = dump.problems.iter().map(|problem| &*problem.file).collect();
+    files.sort_unstable();
+    let expected = ["nameless", "torn"].map(|name| format!("cluster-scoped-resources/core/namespaces/{name}.yaml"));
+    assert_eq!(files, expected);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use switchboard_ledger::ids::{ManagedEnvironmentId, UserId};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{Application, EngineInstance};
 
-pub use place::{Candidate, NoRoom, Placed, place};
+pub use place::{Candidate, Coming, NoRoom, Placed, place};
 
 /// What is placed as one: the Applications of one tenant for one environment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -21,6 +21,7 @@ pub mod credential;
 pub mod deployment;
 pub mod environment;
 pub mod operation;
+pub mod recheck;
 pub mod sync_run;
 pub mod tenant;
 

@@ -25,6 +25,14 @@ pub struct Access {
     pub client_key: Option<Secret>,
 }
 
+impl Access {
+    /// The same cluster, as whose token this is.
+    #[must_use]
+    pub fn as_account(self, token: &Secret) -> Access {
+        Access { token: Some(token.clone()), client_certificate: None, client_key: None, ..self }
+    }
+}
+
 /// Why a kubeconfig will not do: the word and the text of the condition.
 pub type Refusal = (Reason, String);
 

@@ -1,6 +1,7 @@
 //! Git repositories: which URLs are the same, and what a credential must hold.
 
 pub use switchboard_git::normalise;
+use switchboard_git::{Address, GitError, Scheme};
 
 fn has_prefix(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
@@ -13,6 +14,29 @@ pub fn has_login(url: &str) -> bool {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     // A name alone, as in ssh://git@host, is no secret; in https:// it may be a token.
     rest[..end].rfind('@').is_some_and(|at| rest[..at].contains(':') || !has_prefix(scheme, "ssh"))
+}
+
+/// Characters by which Argo CD takes what a project permits for a pattern, or for something that it forbids.
+const OF_PATTERNS: &[char] = &['*', '?', '[', ']', '{', '}', '!', '\\'];
+
+/// How a repository may be reached.
+const SCHEMES: &[Scheme] = &[Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
+
+/// Whether a URL may be that of many repositories.
+pub fn is_pattern(url: &str) -> bool {
+    url.contains(OF_PATTERNS)
+}
+
+/// What is wrong with a URL as that of one repository, in the words for a condition. A tenant's project permits just what stands here:
+/// a pattern would permit repositories that nobody named.
+pub fn judge(field: &str, url: &str) -> Result<(), String> {
+    if let Some(bad) = url.chars().find(|c| OF_PATTERNS.contains(c)) {
+        return Err(format!("{field} is to name one repository, and contains a character of patterns: {bad:?}"));
+    }
+    Address::parse(url, SCHEMES).map(drop).map_err(|error| match error {
+        GitError::Address(why) => format!("{field} is no address of a git repository: {why}"),
+        other => format!("{field} is no address of a git repository: {other}"),
+    })
 }
 
 /// A URL as people and programs are shown it: whoever may look at a deployment need not learn the password in its URL.

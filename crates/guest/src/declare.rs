@@ -39,7 +39,8 @@ struct Places {
 impl Places {
     /// The first word counts: places come in the order configuration, management, user workload.
     fn note(&mut self, of: &ResourceType, namespace: &str, name: &str, at: Place) {
-        let [group, resource, namespace, name] = [&*of.group, &*of.resource, namespace, name].map(str::to_string);
+        let [group, resource, namespace, name] =
+            [&*of.group, &*of.resource, outside(of, namespace), name].map(str::to_string);
         self.types.entry([group.clone(), resource.clone()]).or_insert(at);
         if !namespace.is_empty() {
             self.namespaces.entry(namespace.clone()).or_insert(at);
@@ -49,12 +50,15 @@ impl Places {
     }
 
     fn of(&self, of: &ResourceType, namespace: &str, name: &str) -> Option<Place> {
-        let [group, resource, namespace, name] = [&*of.group, &*of.resource, namespace, name].map(str::to_string);
+        let filled = self.namespaces.get(name).filter(|_| is_namespaces(of)).copied();
+        let [group, resource, namespace, name] =
+            [&*of.group, &*of.resource, outside(of, namespace), name].map(str::to_string);
         if let Some(at) = self.objects.get(&[group.clone(), resource.clone(), namespace.clone(), name]) {
             return Some(*at);
         }
         if namespace.is_empty() {
-            return self.types.get(&[group, resource]).copied();
+            // A Namespace is where something is written in it.
+            return filled.or_else(|| self.types.get(&[group, resource]).copied());
         }
         let list = |namespace: &str| self.lists.get(&[group.clone(), resource.clone(), namespace.to_string()]);
         list(&namespace).or_else(|| list(EVERY)).or_else(|| self.namespaces.get(&namespace)).copied()
@@ -62,14 +66,24 @@ impl Places {
 
     /// Where objects of a type in a namespace may be, whatever their names; in any namespace with [`EVERY`].
     fn anywhere(&self, of: &ResourceType, namespace: &str) -> BTreeSet<Place> {
-        if namespace == EVERY {
-            return self.namespaces.values().copied().chain([Place::default()]).collect();
-        }
-        let there =
-            |[group, resource, at, _]: &[String; 4]| *group == of.group && *resource == of.resource && at == namespace;
+        let spread = namespace == EVERY || is_namespaces(of);
+        let there = |[group, resource, at, _]: &[String; 4]| {
+            *group == of.group && *resource == of.resource && (spread || at == namespace)
+        };
         let named = self.objects.iter().filter(|(key, _)| there(key)).map(|(_, at)| *at);
-        named.chain([self.of(of, namespace, "").unwrap_or_default()]).collect()
+        let others = if spread { None } else { self.of(of, namespace, "") }.unwrap_or_default();
+        let filled = self.namespaces.values().filter(|_| spread).copied();
+        named.chain(filled).chain([others]).collect()
     }
+}
+
+fn is_namespaces(of: &ResourceType) -> bool {
+    of.group.is_empty() && of.resource == "namespaces"
+}
+
+/// Namespaces are written as if they were in themselves, and live in none.
+fn outside<'a>(of: &ResourceType, namespace: &'a str) -> &'a str {
+    if is_namespaces(of) { "" } else { namespace }
 }
 
 /// The three places of a contract, as the kernel names them.
@@ -126,10 +140,17 @@ impl Kinds {
         Some(Resource { version: Cow::Owned(of.version.clone()), ..known.clone() })
     }
 
-    /// Where an object is read, or with an empty name a list: where it is written; else where others of its type in its namespace
-    /// are, or whatever is in its namespace; else where configuration is. A contract says it of outputs alone.
+    /// Where an object is read: where it is written; else where others of its type in its namespace are, or whatever is in its
+    /// namespace, or for a Namespace in itself; else where configuration is. A contract says it of outputs alone.
     pub fn place(&self, of: &ResourceType, namespace: &str, name: &str) -> Place {
         self.places.of(of, namespace, name).unwrap_or_default()
+    }
+
+    /// Where a list is read: wherever an object of it may be. Of two with one name that counts which is at its
+    /// [`Kinds::place`].
+    pub fn places(&self, of: &ResourceType, namespace: &str) -> BTreeSet<Place> {
+        let every = namespace.is_empty() && self.resource(of).is_some_and(|resource| resource.namespaced);
+        self.places.anywhere(of, if every { EVERY } else { namespace })
     }
 
     /// The types that are known, each with its kind.
@@ -147,7 +168,9 @@ pub(crate) fn declaration(contract: &Contract, kinds: &Kinds, account: Option<Se
     let list = &contract.inputs.apply_configuration_resources;
     let made = list.generated_name_resources.iter().map(|one| (&one.of, &one.namespace));
     let listed = made.chain(list.label_selected_resources.iter().map(|one| (&one.of, &one.namespace)));
-    listed.for_each(|(of, namespace)| read(of, kinds.place(of, namespace, ""), namespace, ""));
+    for (of, namespace) in listed {
+        kinds.places(of, namespace).into_iter().for_each(|at| read(of, at, namespace, ""));
+    }
     let referring = list.resource_references.iter().map(|reference| &reference.referring_resource);
     for ExactResource { of, namespace, name } in list.exact_resources.iter().chain(referring) {
         read(of, kinds.place(of, namespace, name), namespace, name);
@@ -181,7 +204,6 @@ pub(crate) fn declaration(contract: &Contract, kinds: &Kinds, account: Option<Se
     Declaration { inputs, outputs, service_account: account, units: Units::Whole }
 }
 
-/// Namespaces are written as if they were in themselves, and live in none.
 fn declared(resource: &Resource, place: Place, namespace: &str, name: &str) -> Declared {
     let given = |text: &str| (!text.is_empty() && text != EVERY).then(|| Arc::from(text));
     let namespace = given(namespace).filter(|_| resource.namespaced);

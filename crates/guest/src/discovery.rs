@@ -1,9 +1,7 @@
 //! What a cluster serves: kinds and scopes of the types a program names by plural alone.
 
 use serde_json::Value;
-use switchboard_gather::discovery::Discovery;
-
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+use switchboard_gather::discovery::{ACCEPT, Discovery};
 
 /// A cluster that does not say what it serves.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +10,7 @@ pub enum DiscoveryError {
     #[error("could not ask the cluster what it serves")]
     Ask(#[source] Box<kube::Error>),
     /// It gave the old documents.
-    #[error("could not learn what the cluster serves: it has no aggregated discovery, which Kubernetes has since 1.26")]
+    #[error("could not learn what the cluster serves: it has no aggregated discovery, which Kubernetes has since 1.27")]
     Old,
 }
 
@@ -26,7 +24,7 @@ pub async fn discovery(client: &kube::Client) -> Result<Discovery, DiscoveryErro
 
 async fn document(client: &kube::Client, path: &str) -> Result<Value, DiscoveryError> {
     let failed = |error: kube::Error| DiscoveryError::Ask(Box::new(error));
-    let request = http::Request::get(path).header("Accept", AGGREGATED).body(Vec::new());
+    let request = http::Request::get(path).header(http::header::ACCEPT, ACCEPT).body(Vec::new());
     let request = request.map_err(|error| failed(kube::Error::HttpError(error)))?;
     let document: Value = client.request(request).await.map_err(failed)?;
     if document["kind"] == "APIGroupDiscoveryList" { Ok(document) } else { Err(DiscoveryError::Old) }
@@ -53,3 +51,6 @@ fn bare(document: &Value) -> Value {
     }
     bare
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,11 +4,14 @@
 //! What is there already is looked at first: an equal object is not made again, and of objects that are alike but for values
 //! that change with every run, no more than [`MAX_ALIKE`] are made.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde_json::Value;
 use switchboard_gather::mutation;
 use switchboard_kernel::object::Object;
 use switchboard_kernel::operator::Stop;
-use switchboard_kernel::place::Place;
+use switchboard_kernel::place::{ClusterName, Place, Topology};
 use switchboard_kernel::plan::{Act, Mutation};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
@@ -21,8 +24,11 @@ use crate::inputs::{kept, made_with};
 pub const MAX_ALIKE: usize = 3;
 
 /// What was made with declared `generateName`s.
-#[derive(Default)]
-pub(crate) struct Made(Vec<(Place, Resource, Object)>);
+pub(crate) struct Made {
+    /// Each once, whichever of two places that are one it was found at.
+    there: Vec<(Place, Resource, Object)>,
+    topology: Arc<Topology>,
+}
 
 /// What is to be done with a create.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,7 +44,7 @@ pub(crate) enum Verdict {
 impl Made {
     /// Reads what there is.
     pub fn read(contract: &Contract, kinds: &Kinds, view: &View) -> Result<Self, Stop> {
-        let mut made = Vec::new();
+        let mut made = Self::nothing(view.topology().clone());
         for at in mutation::Place::DECLARED {
             let (Some(list), Some(here)) = (contract.outputs.list(at), place(at)) else { continue };
             for one in &list.generated_name_resources {
@@ -50,10 +56,36 @@ impl Made {
                 };
                 let found = view.at(here).list(resource, &all.beginning(kept(&one.generated_name)))?.into_iter();
                 let found = found.filter(|object| made_with(object, &one.generated_name));
-                made.extend(found.map(|object| (here, resource.clone(), object)));
+                found.for_each(|object| made.note(here, resource, object));
             }
         }
-        Ok(Self(made))
+        Ok(made)
+    }
+
+    /// Nothing was.
+    pub fn nothing(topology: Arc<Topology>) -> Self {
+        Self { there: Vec::new(), topology }
+    }
+
+    fn note(&mut self, at: Place, resource: &Resource, object: Object) {
+        let known = |(other, of, there): &(Place, Resource, Object)| {
+            there.key.name == object.key.name
+                && is_same_kind(of, resource)
+                && self.home(*other, &there.key.namespace) == self.home(at, &object.key.namespace)
+        };
+        if !self.there.iter().any(known) {
+            self.there.push((at, resource.clone(), object));
+        }
+    }
+
+    /// The real namespace, of the real cluster.
+    pub fn home<'a>(&'a self, place: Place, namespace: &'a str) -> (&'a ClusterName, Cow<'a, str>) {
+        (self.topology.cluster(place), self.topology.namespaces(place).real(namespace))
+    }
+
+    /// Whether one of them is the same write, perhaps for another place that is the same.
+    pub fn is_among(&self, wanted: &Mutation, planned: &[Mutation]) -> bool {
+        planned.iter().any(|other| self.topology.is_one(other.place, wanted.place) && other.is_same_elsewhere(wanted))
     }
 
     /// What is to be done with a write, beside those that are planned already; everything but a create that leaves its name
@@ -65,19 +97,16 @@ impl Made {
             return Verdict::Make;
         }
         let (mut equal, mut alike) = (false, 0);
-        // An object is the same in whatever version it was read and is written.
-        let same = |resource: &Resource| {
-            (&resource.group, &resource.plural) == (&wanted.resource.group, &wanted.resource.plural)
-        };
-        let of_kind = self.0.iter().filter(|(at, resource, object)| {
-            *at == wanted.place && same(resource) && *object.key.namespace == *wanted.namespace
+        let home = self.home(wanted.place, &wanted.namespace);
+        let of_kind = self.there.iter().filter(|(at, resource, object)| {
+            is_same_kind(resource, &wanted.resource) && self.home(*at, &object.key.namespace) == home
         });
         let there = of_kind.filter(|(_, _, object)| made_with(object, prefix)).map(|(_, _, object)| object.value());
         let here = planned.iter().filter_map(|other| match &other.act {
             Act::Create(made)
                 if other.name.is_empty()
-                    && (other.place, &other.namespace) == (wanted.place, &wanted.namespace)
-                    && same(&other.resource)
+                    && self.home(other.place, &other.namespace) == home
+                    && is_same_kind(&other.resource, &wanted.resource)
                     && made.pointer("/metadata/generateName").and_then(Value::as_str) == Some(prefix) =>
             {
                 Some(made.clone())
@@ -97,6 +126,11 @@ impl Made {
             _ => Verdict::Make,
         }
     }
+}
+
+/// An object is the same in whatever version it was read and is written.
+fn is_same_kind(one: &Resource, other: &Resource) -> bool {
+    (&one.group, &one.plural) == (&other.group, &other.plural)
 }
 
 /// Whether an object holds every field of another, with values that compare so.

@@ -33,6 +33,9 @@ pub enum GuestError {
     /// The program is not there.
     #[error("there is no program {}", .0.display())]
     NoProgram(PathBuf),
+    /// A file that it is to read is not there.
+    #[error("there is no file or folder {} that `files` names", .0.display())]
+    NoFile(PathBuf),
     /// It could not be run.
     #[error("could not run {command}")]
     Run {
@@ -103,9 +106,12 @@ impl Program {
     /// Of a configuration. Its work folder is below `work`.
     ///
     /// # Errors
-    /// When the program is not there.
+    /// When the program is not there, or something of what it may read.
     pub fn of(name: &str, config: &OperatorConfig, process: &ProcessConfig, work: &Path) -> Result<Self, GuestError> {
         let program = found(&process.program).ok_or_else(|| GuestError::NoProgram(process.program.clone()))?;
+        // Left out it would be missed later, by a program that says something else of it.
+        let there = |file: &PathBuf| whole(file).filter(|path| path.exists()).ok_or(GuestError::NoFile(file.clone()));
+        let files = process.files.iter().map(there).collect::<Result<_, _>>()?;
         let bounds = Bounds { disk_bytes: process.disk_bytes, processes: process.processes, ..Bounds::default() };
         let bounds = within(bounds, &config.limits(), process.live);
         Ok(Self {
@@ -113,7 +119,7 @@ impl Program {
             program,
             arguments: process.arguments.clone(),
             env: process.env.clone(),
-            files: process.files.iter().filter_map(|file| whole(file)).collect(),
+            files,
             controllers: process.controllers.clone(),
             sandbox: process.sandbox,
             bounds,
@@ -255,6 +261,13 @@ impl Guest {
         }))
     }
 
+    /// Ends a run that would outlive this process, which is one without a sandbox. Nothing is run from then on.
+    pub fn end(&self) {
+        if let Some(runner) = &self.runner {
+            runner.end();
+        }
+    }
+
     /// Takes up changed limits, from the next run on.
     pub fn set_limits(&self, limits: &Limits) {
         if let Some(runner) = &self.runner {
@@ -275,6 +288,15 @@ impl Guest {
         let answer = answer.map_err(Stop::Failed)?;
         serde_json::from_value(answer).map_err(|error| Stop::Failed(format!("a recorded run cannot be read: {error}")))
     }
+}
+
+/// What a run says of the outside: all but what it cost. The time it was told stands in the question alone.
+fn without_cost(answer: &Value) -> Value {
+    let mut answer = answer.clone();
+    if let Some(parts) = answer.as_object_mut() {
+        parts.remove("usage");
+    }
+    answer
 }
 
 impl Outward for Guest {
@@ -330,7 +352,7 @@ impl Outward for Guest {
         let mut answers = vec![self.answer(outside.ask_what_follows(request))?];
         if self.is_live {
             let request = json!({"command": "apply-configuration-live", "input": number, "now": now});
-            match self.answer(outside.ask(request)) {
+            match self.answer(outside.look(request, without_cost)) {
                 Ok(answer) => answers.push(answer),
                 // What the offline command wants stands by itself.
                 Err(stop) => {
@@ -342,3 +364,6 @@ impl Outward for Guest {
         Ok(plan(&answers, &self.contract, &self.kinds, &made))
     }
 }
+
+#[cfg(test)]
+mod tests;

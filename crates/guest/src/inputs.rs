@@ -122,9 +122,22 @@ impl Reading<'_> {
         } else {
             Selection::namespace(namespace)
         };
-        let found = self.view.at(self.kinds.place(of, namespace, "")).list(resource, &some(all));
-        for object in self.heard(found).into_iter().flatten().filter(wanted) {
-            self.keep(of, object);
+        let (all, mut read) = (some(all), Vec::new());
+        for place in self.kinds.places(of, namespace) {
+            // Places that are one have the same objects.
+            if read.iter().any(|other| self.view.topology().is_one(*other, place)) {
+                continue;
+            }
+            read.push(place);
+            let found = self.view.at(place).list(resource, &all);
+            for object in self.heard(found).into_iter().flatten().filter(&wanted) {
+                let (namespace, name) = (&object.key.namespace, &object.key.name);
+                let known =
+                    self.inputs.0.get(of).is_some_and(|all| all.contains_key(&(namespace.clone(), name.clone())));
+                if !known || self.kinds.place(of, namespace, name) == place {
+                    self.keep(of, object);
+                }
+            }
         }
     }
 
@@ -200,3 +213,6 @@ fn selector(selector: &LabelSelector) -> String {
     });
     equal.chain(further).collect::<Vec<_>>().join(",")
 }
+
+#[cfg(test)]
+mod tests;

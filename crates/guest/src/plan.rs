@@ -104,11 +104,13 @@ impl Planning<'_> {
             Verdict::There => return,
             Verdict::TooMany(why) => return self.reasons.push(why),
         }
-        if self.plan.mutations.contains(&mutation) {
+        // A program that declares an object for two places asks for it twice, also where both are one.
+        if self.made.is_among(&mutation, &self.plan.mutations) {
             return;
         }
         if let Act::Update(_) = mutation.act {
-            let object = format!("{} {mutation}", mutation.place);
+            let (cluster, namespace) = self.made.home(mutation.place, &mutation.namespace);
+            let object = format!("{cluster} {namespace} {mutation}");
             if let Some((_, first)) = self.seen.get(&object) {
                 let (second, what) = (&wanted.controller, &mutation);
                 self.late.push(format!("{first} and {second} both {what}"));
@@ -224,6 +226,7 @@ fn mutation(wanted: &Wanted, kinds: &Kinds) -> Result<Mutation, String> {
         expect: Expect::Seen,
         terms,
         field_manager: manager,
+        field_validation: wanted.options["fieldValidation"].as_str().map(str::to_string),
         user: None,
     })
 }

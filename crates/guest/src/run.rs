@@ -75,6 +75,11 @@ impl Runner {
         *locked(&self.discovery) = discovery;
     }
 
+    /// Ends what is under way and would not end with this process.
+    pub fn end(&self) {
+        self.sandbox.end();
+    }
+
     /// From the next run on other bounds hold.
     pub fn bound(&self, change: impl FnOnce(Bounds) -> Bounds) {
         let mut bounds = locked(&self.bounds);

@@ -58,6 +58,11 @@ pub enum Answer {
         /// The revision it has now; 0 when it is gone.
         revision: u64,
     },
+    /// There was nothing to do: by a writer that looks for it, as for a run that goes on with another.
+    There {
+        /// The object, as it was wanted.
+        object: Value,
+    },
     /// It was not done.
     Refused {
         /// The HTTP status.
@@ -230,6 +235,7 @@ async fn one(writer: &dyn Writer, request: &WriteRequest, before: Option<&Value>
                 let revision = if after.is_some() { revision } else { 0 };
                 return (done(request, before, after.as_ref(), revision), after).into();
             }
+            Answer::There { object } => return (WriteResult::Unchanged, Some(object)).into(),
             Answer::Refused { code: 429, retry_after, .. } => retry_after,
             // Who may only read is told what would be written all the same.
             Answer::Refused { code: 403, message, .. } if request.dry_run => {

@@ -15,12 +15,13 @@ mod order;
 mod recent;
 mod settle;
 mod squash;
+mod twins;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::decision::{DecisionId, Write, WriteResult};
+use crate::decision::{Cause, DecisionId, Write, WriteResult};
 use crate::fit::fit;
 use crate::moment::Moment;
 use crate::operator::{Declaration, UnitId};
@@ -72,10 +73,16 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Refuses undeclared outputs and what cannot be sent, chooses names, squashes, settles what must still hold, and orders.
+    /// Refuses undeclared outputs and what cannot be sent, chooses names, takes what is wanted for two places that are one
+    /// once, squashes, settles what must still hold, and orders.
     pub fn judge(&self, mut judging: Judging<'_>) -> Judged {
         let (mut allowed, mut refused) = (Vec::new(), Vec::new());
-        for (index, mutation) in std::mem::take(&mut judging.mutations).into_iter().enumerate() {
+        let mutations = std::mem::take(&mut judging.mutations);
+        let mut asked = twins::Asked::of(&mutations);
+        // Where steps follow from each other the same may well be wanted again.
+        let index = |index| if judging.ordered { index } else { twins::index(&mutations, index, judging.topology) };
+        let named_by: Vec<usize> = (0..mutations.len()).map(index).collect();
+        for (mutation, index) in mutations.into_iter().zip(named_by) {
             let mut write = write(mutation, judging.topology);
             let named = settle::name(&mut write, &judging, index);
             let allowed_to = named.and_then(|()| declared(&write, judging.declaration));
@@ -84,6 +91,7 @@ impl Arbiter {
             match carried_over
                 .and_then(|()| fit(&write).map_err(|unfit| format!("{} cannot be written: {unfit}", write.object)))
             {
+                Ok(()) if !judging.ordered && asked.twice(&write, &allowed) => {}
                 Ok(()) => allowed.push(write),
                 Err(reason) => {
                     write.result = WriteResult::Refused { reason };
@@ -133,9 +141,10 @@ impl Arbiter {
     /// What the unit read, with a number that stays the same while what it reads from others stays the same. Revisions that
     /// the unit itself made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is
     /// seen to loop. To be asked before [`Arbiter::written`] is told of what was decided from these reads.
-    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads) -> Inputs<'a> {
-        let fingerprint = contention::fingerprint(&|key, revision| self.contention.made(unit, key, revision), reads);
-        Inputs { reads, fingerprint }
+    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads, causes: &'a [Cause]) -> Inputs<'a> {
+        let own = |key: &ObjectKey, revision: Option<u64>| self.contention.made(unit, key, revision);
+        let fingerprint = contention::fingerprint(&own, reads);
+        Inputs { reads, causes, fingerprint, looked: contention::looked(&own, reads, causes) }
     }
 
     /// Forgets a unit that is no more.

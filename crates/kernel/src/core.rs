@@ -9,6 +9,7 @@
 mod account;
 mod caught;
 mod echo;
+mod given_up;
 mod removal;
 mod roster;
 mod run;
@@ -32,6 +33,7 @@ use crate::view::Refusal;
 use crate::wake::Wakes;
 
 pub(crate) use caught::decide_caught;
+pub(crate) use given_up::{given_up, late, stuck};
 pub(crate) use secrecy::secrets_among;
 
 pub use run::{Answered, Closed, Judgement, Run};
@@ -107,8 +109,8 @@ pub struct Core {
     refused: BTreeMap<UnitId, Vec<Refusal>>,
     /// Units whose last run came too late: on which reads, how often in a row, since when.
     stale: BTreeMap<UnitId, writes::Lateness>,
-    /// How often each fight and loop that goes on must have been seen before it is told again.
-    told: BTreeMap<(crate::resource::ObjectKey, String), u32>,
+    /// How often each fight and loop that goes on must have been seen before it is told again: by object, field and who.
+    told: BTreeMap<(crate::resource::ObjectKey, String, Vec<UnitId>), u32>,
     /// Whether nothing is changed, neither in clusters nor outside.
     pretending: bool,
 }

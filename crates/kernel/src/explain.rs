@@ -20,6 +20,6 @@ pub use replayed::ReplayReport;
 pub use target::Target;
 pub use times::{span, when};
 pub use top::{Top, TopRow, bytes, micros, top};
-pub use why::{Awaited, Link, MAX_CHAIN, Tried, Why, Written, explained, why};
+pub use why::{Awaited, Link, MAX_CHAIN, Read, Tried, Why, Written, explained, why};
 pub use why_not::{Held, WhyNot, wait, why_not};
 pub use words::{cause, causes, count, reads, result};

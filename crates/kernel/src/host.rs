@@ -74,6 +74,8 @@ pub struct Settings {
 pub struct Host {
     core: Core,
     clusters: BTreeMap<ClusterName, kube::Client>,
+    /// The clusters that came with an operator, and go with it.
+    brought: BTreeMap<OperatorName, ClusterName>,
     writer: Arc<KubeWriter>,
     /// All requests that are made for operators pass it.
     gate: Gate,
@@ -112,6 +114,7 @@ impl Host {
             writer: Arc::new(KubeWriter::new(settings.clusters.clone()).behind(gate.clone())),
             gate,
             clusters: settings.clusters,
+            brought: BTreeMap::new(),
             dry_run: settings.dry_run,
             clock,
             watches: BTreeMap::new(),
@@ -278,14 +281,19 @@ impl Host {
 
     fn add(&mut self, added: Added) {
         if let Some((name, client)) = added.cluster.filter(|(name, _)| !self.clusters.contains_key(name)) {
+            // Of one that comes with another cluster than before, nobody works on the former any more.
+            if let Some(former) = self.brought.insert(OperatorName::new(added.operator.name()), name.clone()) {
+                self.clusters.remove(&former);
+            }
             self.clusters.insert(name, client);
             self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).behind(self.gate.clone()));
         }
         self.core.add(self.clock.now(), added.operator, added.limits);
     }
 
-    fn remove(&mut self, operator: &OperatorName, cluster: Option<ClusterName>) -> bool {
-        if cluster.is_some_and(|name| self.clusters.remove(&name).is_some()) {
+    fn remove(&mut self, operator: &OperatorName) -> bool {
+        if let Some(cluster) = self.brought.remove(operator) {
+            self.clusters.remove(&cluster);
             self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).behind(self.gate.clone()));
         }
         self.core.remove(operator)
@@ -307,7 +315,7 @@ impl Host {
                 let _ = reply.send(known);
             }
             Request::Add(added) => self.add(*added),
-            Request::Remove(operator, cluster, reply) => drop(reply.send(self.remove(&operator, cluster))),
+            Request::Remove(operator, reply) => drop(reply.send(self.remove(&operator))),
             Request::Units(operator, units, changed, reply) => {
                 let _ = reply.send(self.core.set_units(now, &operator, units, &changed));
             }

@@ -10,8 +10,9 @@
 //! stands on its own, and the oldest goes as a whole when a bound is passed. A line that does not match its checksum is
 //! counted as [`Damage`] and left out; what stands before and after it is kept.
 //!
-//! A run that wrote nothing and read exactly what the unit's run before it read is *quiet*: the last one of a unit is
-//! remembered, and written at most every [`QUIET_EVERY`], so that an idle cluster does not push out what happened.
+//! A run that wrote nothing, and read and was told exactly what the unit's run before it was, is *quiet*: the last one of a unit is
+//! remembered, and written at most every [`QUIET_EVERY`], so that an idle cluster does not push out what happened; or when
+//! somebody was told its number ([`Journal::keep`]), who may ask for it.
 //! After a crash the quiet runs of that time are not known; their numbers are not used again all the same.
 //!
 //! # Caveats
@@ -26,6 +27,7 @@ mod mask;
 mod quiet;
 mod record;
 mod segment;
+mod upkeep;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,6 +59,9 @@ pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 pub const MIN_MAX_BYTES: u64 = 64 * 1024;
 /// A segment has this share of both bounds, so one part in so many goes at once.
 pub const SEGMENTS: u32 = 16;
+
+/// How many objects that one decision read are kept; one that read more cannot be replayed.
+pub const MAX_CONTENTS: usize = 2000;
 
 /// How much a journal keeps. It never uses more bytes; an entry goes at the latest one part in [`SEGMENTS`] after its age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -347,38 +352,6 @@ impl Journal {
     pub fn digest(&self, came: &Came) -> String {
         let tag = ring::hmac::sign(&self.key, &came.bytes());
         tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    fn reserve(&mut self, now: Moment) -> Result<(), JournalError> {
-        match self.index.reservation() {
-            Some(next) => self.write(vec![Record::Ids { next }], now),
-            None => Ok(()),
-        }
-    }
-
-    fn write(&mut self, mut records: Vec<Record>, now: Moment) -> Result<(), JournalError> {
-        if self.read_only {
-            return Err(JournalError::ReadOnly);
-        }
-        self.index.make_room(self.disk.as_ref(), self.bounds, now)?;
-        record::trim(&mut records, self.bounds.segment_bytes());
-        self.index.append(&records)?;
-        let oldest = self.index.prune(self.bounds, now)?;
-        self.quiet.forget_before(oldest);
-        Ok(())
-    }
-}
-
-impl Drop for Journal {
-    fn drop(&mut self) {
-        // Best effort: what is lost is that nothing happened.
-        if !self.read_only {
-            let mut last: Vec<Record> = self.quiet.drain().map(Record::Repeat).collect();
-            last.push(Record::Ids { next: self.index.next });
-            if self.index.append(&last).and_then(|()| self.sync()).is_err() {
-                tracing::warn!("the end of the journal could not be written");
-            }
-        }
     }
 }
 

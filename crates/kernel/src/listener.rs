@@ -24,6 +24,7 @@ use serde_json::json;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinHandle;
 
+use crate::decision::DecisionId;
 use crate::host::{Handle, Stopped};
 use crate::metrics;
 use crate::state::State;
@@ -33,6 +34,9 @@ pub const SOCKET: &str = "kernel.sock";
 
 /// How long who asks for the state waits for the journal to have what the state tells of.
 const JOURNAL_WAIT: Duration = Duration::from_secs(1);
+
+/// How long after a connection that could not be taken the next is tried.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why the kernel cannot be asked.
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +113,7 @@ pub async fn listen_with(
 
 async fn serve_port(listener: TcpListener, handle: Handle, more: Option<More>) {
     loop {
-        if let Ok((stream, _)) = listener.accept().await {
+        if let Some((stream, _)) = taken(listener.accept().await).await {
             tokio::spawn(serve(TokioIo::new(stream), handle.clone(), more.clone(), false));
         }
     }
@@ -117,10 +121,19 @@ async fn serve_port(listener: TcpListener, handle: Handle, more: Option<More>) {
 
 async fn serve_socket(listener: UnixListener, handle: Handle) {
     loop {
-        if let Ok((stream, _)) = listener.accept().await {
+        if let Some((stream, _)) = taken(listener.accept().await).await {
             tokio::spawn(serve(TokioIo::new(stream), handle.clone(), None, true));
         }
     }
+}
+
+/// A connection. Without one it takes a while: who has no file left for it is told so again at once.
+async fn taken<S>(accepted: std::io::Result<S>) -> Option<S> {
+    if let Err(error) = &accepted {
+        tracing::debug!(%error, "could not take a connection: {error}");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+    accepted.ok()
 }
 
 async fn serve<I>(io: I, handle: Handle, more: Option<More>, trusted: bool)
@@ -158,8 +171,14 @@ async fn answer(
 /// The state, and by then all that it tells of is in the journal, for who reads both. A disk that hangs holds nobody up for longer.
 async fn recorded(handle: &Handle) -> Result<State, Stopped> {
     let state = handle.state().await?;
-    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.journal(|_| ())).await;
+    let units = state.operators.iter().flat_map(|operator| &operator.units);
+    keep(handle, units.filter_map(|unit| unit.last).collect()).await;
     Ok(state)
+}
+
+/// Decisions whose numbers are told are in the journal's files by then.
+async fn keep(handle: &Handle, told: Vec<DecisionId>) {
+    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.keep(told)).await;
 }
 
 /// Ready is who sees all that its operators read.
@@ -211,4 +230,17 @@ fn respond(status: StatusCode, kind: &'static str, body: String) -> Response<Ful
     *response.status_mut() = status;
     response.headers_mut().insert("content-type", http::HeaderValue::from_static(kind));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_cannot_be_taken_is_not_tried_again_at_once() {
+        let begun = std::time::Instant::now();
+        assert_eq!(taken(Ok(1)).await, Some(1));
+        assert!(taken(Err::<(), _>(std::io::Error::other("too many open files"))).await.is_none());
+        assert!(begun.elapsed() >= ACCEPT_PAUSE, "it would spin");
+    }
 }

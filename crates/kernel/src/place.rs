@@ -125,6 +125,11 @@ impl Topology {
         }
     }
 
+    /// Whether two places are one: what is read and written at the one is so at the other, by the same names.
+    pub fn is_one(&self, one: Place, other: Place) -> bool {
+        self.cluster(one) == self.cluster(other) && self.namespaces(one) == self.namespaces(other)
+    }
+
     /// The namespaces of a place.
     pub fn namespaces(&self, place: Place) -> &Namespaces {
         &self.namespaces[place as usize]
@@ -193,7 +198,8 @@ impl Topology {
     /// Makes a write in an operator's words the one that is carried out.
     ///
     /// # Errors
-    /// When the real namespace cannot have its name, or is not of the operator's world.
+    /// When the real namespace cannot have its name, or is not of the operator's world, or a patch does not say whether what
+    /// it sets is a namespace.
     pub fn carry_over(&self, write: &mut Write) -> Result<(), String> {
         let namespaces = self.namespaces(write.mutation.place);
         if namespaces.is_same() {
@@ -215,7 +221,7 @@ impl Topology {
             ));
         }
         (wanted.namespace, wanted.name) = (write.object.namespace.to_string(), write.object.name.to_string());
-        change_act(&wanted.resource, &mut wanted.act, &|name| namespaces.meant(name));
+        change_act(&wanted.resource, &mut wanted.act, &|name| namespaces.meant(name))?;
         if let Some(user) = &mut wanted.user {
             user.namespace = namespaces.real(&user.namespace).into_owned();
         }

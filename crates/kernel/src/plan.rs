@@ -72,6 +72,9 @@ pub struct Mutation {
     /// The field manager; the operator's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field_manager: Option<String>,
+    /// What the server does with fields it does not know: `Ignore`, `Warn` or `Strict`; as it is used to when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field_validation: Option<String>,
     /// Whom this write is made as; as the operator's others when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<ServiceAccount>,
@@ -137,6 +140,19 @@ pub enum Expect {
     },
 }
 
+impl Standing {
+    /// The same in other words.
+    #[must_use]
+    pub(crate) fn in_words(self, other: &dyn Fn(&str) -> String) -> Self {
+        match self {
+            Standing::Ready => Standing::Ready,
+            Standing::Waiting(on) => Standing::Waiting(other(&on)),
+            Standing::Blocked(needs) => Standing::Blocked(other(&needs)),
+            Standing::Failing(why) => Standing::Failing(other(&why)),
+        }
+    }
+}
+
 impl Plan {
     /// Nothing to write.
     pub fn nothing() -> Self {
@@ -195,6 +211,7 @@ impl Mutation {
             expect: Expect::default(),
             terms: Terms::default(),
             field_manager: None,
+            field_validation: None,
             user: None,
         }
     }
@@ -271,6 +288,28 @@ impl Mutation {
     #[must_use]
     pub fn regardless(self) -> Self {
         Self { expect: Expect::Anything, ..self }
+    }
+
+    /// Whether it is the same write, for whichever place.
+    pub fn is_same_elsewhere(&self, other: &Self) -> bool {
+        // Named in full, so that whatever comes to a write must be thought of here.
+        let Self {
+            place: _,
+            resource,
+            namespace,
+            name,
+            subresource,
+            act,
+            expect,
+            terms,
+            field_manager,
+            field_validation,
+            user,
+        } = self;
+        (name, namespace, resource, subresource) == (&other.name, &other.namespace, &other.resource, &other.subresource)
+            && (expect, terms, user) == (&other.expect, &other.terms, &other.user)
+            && (field_manager, field_validation) == (&other.field_manager, &other.field_validation)
+            && act == &other.act
     }
 
     /// What it does, as one word.

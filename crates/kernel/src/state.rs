@@ -239,6 +239,16 @@ impl Finding {
         }
     }
 
+    /// Whose it is, in order: two for a fight, one for a loop.
+    pub fn whose(&self) -> Vec<UnitId> {
+        let mut units = match self {
+            Finding::Fight { units, .. } => units.to_vec(),
+            Finding::Loop { unit, .. } => vec![unit.clone()],
+        };
+        units.sort();
+        units
+    }
+
     /// The field it is about.
     pub fn field(&self) -> &str {
         match self {

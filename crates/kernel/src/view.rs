@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,10 @@ pub struct Asked {
     /// The answer follows from what was read and the time: it is no input beside them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
+    /// What the answer says of the outside, as a number, where question and answer hold what is of the run alone; see
+    /// [`Outside::look`]. For who compares runs while they are made: it is not kept.
+    #[serde(skip)]
+    pub gist: Option<u64>,
 }
 
 /// A picture of the clusters as one run sees it.
@@ -187,6 +192,11 @@ impl View {
     /// As [`View::get`], and [`Stop::Failed`] when the label selector cannot be read.
     pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, Stop> {
         self.at(Place::default()).list(resource, selection)
+    }
+
+    /// What stands between the operator and the clusters: for who must know whether two places are one.
+    pub fn topology(&self) -> &Arc<Topology> {
+        &self.topology
     }
 
     /// The same reads on another cluster.
@@ -303,7 +313,7 @@ impl<'a> Outside<'a> {
     /// # Errors
     /// What the outside said when it did not answer.
     pub fn ask(&self, request: Value) -> Result<Value, String> {
-        self.asked(request, false)
+        self.asked(request, false, |_| None)
     }
 
     /// Asks for what follows from what was read and the time, such as from a program that is given nothing else. A unit that
@@ -312,15 +322,35 @@ impl<'a> Outside<'a> {
     /// # Errors
     /// As [`Outside::ask`].
     pub fn ask_what_follows(&self, request: Value) -> Result<Value, String> {
-        self.asked(request, true)
+        self.asked(request, true, |_| None)
     }
 
-    fn asked(&self, request: Value, follows: bool) -> Result<Value, String> {
+    /// Asks somebody who looks outside and tells of the look as well: when it was, what it cost. What `gist` leaves of an answer is
+    /// what it says of the outside. Where that is the same, nothing has changed; and for a unit that was woken by its own writes
+    /// alone it is no reason to write again, whatever it is: nobody had told it to look.
+    ///
+    /// # Errors
+    /// As [`Outside::ask`].
+    pub fn look(&self, request: Value, gist: impl FnOnce(&Value) -> Value) -> Result<Value, String> {
+        self.asked(request, false, |answer| {
+            let mut hasher = DefaultHasher::new();
+            answer.as_ref().map(|answer| gist(answer).to_string()).hash(&mut hasher);
+            Some(hasher.finish())
+        })
+    }
+
+    fn asked(
+        &self,
+        request: Value,
+        follows: bool,
+        gist: impl FnOnce(&Result<Value, String>) -> Option<u64>,
+    ) -> Result<Value, String> {
         let answer = match self.view.picture.answer(&request) {
             Some(recorded) => recorded,
             None => (self.reach)(&request),
         };
-        self.view.reads.borrow_mut().asked.push(Asked { request, answer: answer.clone(), follows });
+        let gist = gist(&answer);
+        self.view.reads.borrow_mut().asked.push(Asked { request, answer: answer.clone(), follows, gist });
         answer
     }
 }

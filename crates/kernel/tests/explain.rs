@@ -13,6 +13,7 @@ use switchboard_kernel::decision::{Decision, DecisionId};
 use switchboard_kernel::explain::{PlanReport, ReplayReport, Target, top, why, why_not};
 use switchboard_kernel::journal::{Entry, Reach};
 use switchboard_kernel::replay::Replayed;
+use switchboard_kernel::resource::ObjectKey;
 use switchboard_kernel::state::State;
 
 #[derive(Deserialize)]
@@ -29,6 +30,9 @@ enum Question {
         /// The kernel looked, and got no object.
         #[serde(default)]
         gone: bool,
+        /// What is kept of what decisions read.
+        #[serde(default)]
+        read: Vec<(DecisionId, Value)>,
     },
     WhyNot {
         operator: String,
@@ -50,10 +54,14 @@ enum Question {
 
 fn answer(question: Question) -> (String, String) {
     match question {
-        Question::Why { target, field, entries, reach, state, live, gone } => {
+        Question::Why { target, field, entries, reach, state, live, gone, read } => {
             let field = field.map(|field| field.parse().unwrap());
             let live = live.or(gone.then_some(Value::Null));
-            both(&why(&target, field.as_ref(), &entries, &reach, &state, live.as_ref()))
+            let kept = |id: DecisionId, key: &ObjectKey| {
+                let of = |(by, object): &&(DecisionId, Value)| *by == id && object["metadata"]["name"] == *key.name;
+                read.iter().find(of).map(|(_, object)| object.clone())
+            };
+            both(&why(&target, field.as_ref(), &entries, &reach, &state, live.as_ref(), &kept))
         }
         Question::WhyNot { operator, unit, state } => both(&why_not(&operator, unit.as_deref(), &state)),
         Question::Top { state } => both(&top(&state)),

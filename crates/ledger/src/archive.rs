@@ -4,7 +4,7 @@ use crate::key::Key;
 use crate::ledger::{Ledger, LedgerError, within, within_deadline};
 use crate::pool::Intent;
 use crate::row::{Table, key_of};
-use crate::rows::{TABLES, fleet, left};
+use crate::rows::{TABLES, fleet, left, settings};
 use crate::seal::{Place, Trial};
 use crate::value::{Kind, Value};
 
@@ -21,7 +21,7 @@ pub type Stored = (&'static Table, Vec<Value>);
 
 /// Every table whose rows are kept, each after those it refers to.
 pub fn tables() -> impl DoubleEndedIterator<Item = &'static Table> {
-    TABLES.iter().chain(fleet::TABLES).chain(left::TABLES).copied()
+    TABLES.iter().chain(fleet::TABLES).chain(left::TABLES).chain(settings::TABLES).copied()
 }
 
 impl Ledger {

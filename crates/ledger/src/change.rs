@@ -1,6 +1,7 @@
 //! Changes as data: what is to become of which row, decided by somebody else.
 
 use crate::key::Key;
+use crate::ledger::Filter;
 use crate::row::{Row, Table, key_of};
 use crate::value::Value;
 
@@ -51,6 +52,40 @@ pub enum Change {
         /// As it was read.
         was: Vec<Value>,
     },
+    /// Nothing is written, but all is refused unless this row still is as it was read and nothing is counted above its bound, with what
+    /// was changed before it in the same list. No two that ask this of the same row are made at once: the later one counts what the
+    /// earlier one has written.
+    Room {
+        /// Of this table.
+        table: &'static Table,
+        /// As it was read.
+        was: Vec<Value>,
+        /// What may be there.
+        bounds: Vec<Bound>,
+    },
+}
+
+/// So many rows may be there, of all these together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Which rows are counted.
+    pub rows: Vec<(&'static Table, Filter)>,
+    /// How many there may be.
+    pub most: u64,
+}
+
+impl Bound {
+    /// So many, of none yet.
+    pub fn of(most: u64) -> Bound {
+        Bound { rows: Vec::new(), most }
+    }
+
+    /// Counts these as well.
+    #[must_use]
+    pub fn counting<R: Row>(mut self, rows: Filter) -> Bound {
+        self.rows.push((R::TABLE, rows));
+        self
+    }
 }
 
 impl Change {
@@ -84,6 +119,11 @@ impl Change {
         Change::Hold { table: R::TABLE, was: was.values() }
     }
 
+    /// Refuses all if the row is no longer `was`, or more is there than these allow.
+    pub fn room<R: Row>(was: &R, bounds: Vec<Bound>) -> Change {
+        Change::Room { table: R::TABLE, was: was.values(), bounds }
+    }
+
     /// The table it is about.
     pub fn table(&self) -> &'static Table {
         match self {
@@ -92,7 +132,8 @@ impl Change {
             | Change::Put { table, .. }
             | Change::Update { table, .. }
             | Change::Delete { table, .. }
-            | Change::Hold { table, .. } => table,
+            | Change::Hold { table, .. }
+            | Change::Room { table, .. } => table,
         }
     }
 
@@ -104,7 +145,8 @@ impl Change {
             | Change::Ensure { table, values }
             | Change::Put { table, values }
             | Change::Update { table, values, .. }
-            | Change::Hold { table, was: values } => key_of(table, values),
+            | Change::Hold { table, was: values }
+            | Change::Room { table, was: values, .. } => key_of(table, values),
         }
     }
 }

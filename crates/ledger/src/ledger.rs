@@ -2,6 +2,7 @@
 
 mod commit;
 mod error;
+mod filter;
 mod view;
 
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::row::Row;
 use crate::seal::Sealing;
 
 pub use error::{LedgerError, Trouble};
-pub use view::{Filter, View};
+pub use filter::Filter;
+pub use view::View;
 
 /// How long one question or one list of changes may take.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -31,6 +33,7 @@ const MAX_COMMIT_ATTEMPTS: u32 = 5;
 /// # Guarantees
 /// - A list of changes is made whole or not at all.                       // test: guarantees_changes_are_made_whole_or_not_at_all
 /// - A row that is no longer as it was read is not overwritten.           // test: guarantees_a_row_that_changed_is_not_overwritten
+/// - No more rows are there than a [`crate::Change::Room`] allows.          // test: guarantees_no_more_is_there_than_may_be
 /// - A view sees one state, whatever is committed meanwhile.              // test: guarantees_a_view_sees_one_state
 /// - No credential is stored in clear when there is a key.                // test: guarantees_no_credential_is_stored_in_clear
 ///
@@ -54,6 +57,7 @@ struct Asked {
     views: AtomicU64,
     commits: AtomicU64,
     rows: AtomicU64,
+    questions: AtomicU64,
 }
 
 /// How much was asked of a database, for whoever counts.
@@ -65,6 +69,8 @@ pub struct Counts {
     pub commits: u64,
     /// Rows that were read in views.
     pub rows: u64,
+    /// Questions that were asked in views.
+    pub questions: u64,
 }
 
 impl Ledger {
@@ -83,9 +89,10 @@ impl Ledger {
 
     /// How much was asked of it until now, by this process; signals count their own.
     pub fn counts(&self) -> Counts {
-        let Asked { views, commits, rows } = &*self.asked;
-        let [views, commits, rows] = [views, commits, rows].map(|count| count.load(Ordering::Relaxed));
-        Counts { views, commits, rows }
+        let Asked { views, commits, rows, questions } = &*self.asked;
+        let all = [views, commits, rows, questions].map(|count| count.load(Ordering::Relaxed));
+        let [views, commits, rows, questions] = all;
+        Counts { views, commits, rows, questions }
     }
 
     /// A view of the database as it is now.

@@ -51,7 +51,7 @@ mod pool;
 mod statement;
 
 pub use address::Address;
-pub use change::Change;
+pub use change::{Bound, Change};
 pub use key::Key;
 pub use ledger::{Counts, Filter, Ledger, LedgerError, View};
 pub use row::{Column, Row, Table};

@@ -56,6 +56,18 @@ const STEPS: &[Step] = &[
         postgres: include_str!("../migrations/postgres/0004_left.sql"),
         sqlite: include_str!("../migrations/sqlite/0004_left.sql"),
     },
+    Step {
+        version: 5,
+        name: "what a backend was told",
+        postgres: include_str!("../migrations/postgres/0005_settings.sql"),
+        sqlite: include_str!("../migrations/sqlite/0005_settings.sql"),
+    },
+    Step {
+        version: 6,
+        name: "tokens of service accounts on clusters of tenants",
+        postgres: include_str!("../migrations/postgres/0006_token.sql"),
+        sqlite: include_str!("../migrations/sqlite/0006_token.sql"),
+    },
 ];
 
 /// What a migration will do, or has done.

@@ -3,6 +3,7 @@
 
 pub mod fleet;
 pub mod left;
+pub mod settings;
 
 use crate::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, AppProjectRepositoryId, ApplicationId, CredentialsId,

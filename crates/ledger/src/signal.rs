@@ -7,6 +7,9 @@
 //!
 //! The log of changes is what counts; the bell only says when to look. Nothing is asked while nothing rings, unless the bell is out
 //! of order: then the log is looked at every few seconds. What other processes write to a SQLite file is seen by its age.
+//!
+//! What was told is remembered as what could be seen: a transaction that ends late is told when it ends, and one that somebody keeps
+//! open, in whatever database of the server, keeps nothing back.
 
 mod bell;
 mod cursor;
@@ -16,12 +19,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::ledger::{Ledger, LedgerError, within};
-use crate::pool::Intent;
+use crate::pool::{Intent, Transaction};
 use crate::statement::Dialect;
 use crate::value::{Kind, Value};
 
 use bell::Bell;
-use cursor::{Cursor, Entry, Position};
+use cursor::{Cursor, Entry, Log, Position, Snapshot};
 
 /// How many changes are read at once.
 const READ_CHANGES: usize = 1000;
@@ -37,12 +40,6 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// The least time between two looks: many commit at the same time, and one look is enough for all of them.
 const GATHER: Duration = Duration::from_millis(25);
-
-/// How long until changes are looked for that an open transaction may still put before those that were read.
-const SETTLE: Duration = Duration::from_millis(200);
-
-/// The longest wait of that sort.
-const MAX_SETTLE: Duration = Duration::from_secs(5);
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +59,7 @@ pub enum Signal {
 ///
 /// # Guarantees
 /// - Each change that is committed after this was made is told at least once.   // test: guarantees_every_change_is_told
+/// - Nobody else's open transaction delays that.                                // test: a_transaction_of_another_database_makes_nobody_deaf
 /// - Nothing is asked of the database while nothing changes.                    // test: guarantees_no_question_while_nothing_changes
 /// - What was missed while the database was away is told as [`Signal::Everything`]. // test: guarantees_what_was_missed_is_told
 pub struct Signals {
@@ -70,7 +68,6 @@ pub struct Signals {
     cursor: Cursor,
     /// Something rang and was not looked at yet. It outlives a caller that stopped waiting.
     due: bool,
-    settle: Duration,
     read_since_trim: usize,
     reads: u64,
     looked: Option<Instant>,
@@ -81,16 +78,7 @@ impl Ledger {
     pub async fn signals(&self) -> Result<Signals, LedgerError> {
         let bell = Bell::new(self).await;
         let cursor = Cursor::at(start(self).await?);
-        Ok(Signals {
-            ledger: self.clone(),
-            bell,
-            cursor,
-            due: true,
-            settle: SETTLE,
-            read_since_trim: 0,
-            reads: 0,
-            looked: None,
-        })
+        Ok(Signals { ledger: self.clone(), bell, cursor, due: true, read_since_trim: 0, reads: 0, looked: None })
     }
 }
 
@@ -99,7 +87,9 @@ impl Signals {
     pub async fn next(&mut self) -> Vec<Signal> {
         loop {
             if !self.due {
-                self.wait().await;
+                if self.bell.rung().await {
+                    self.cursor.doubt();
+                }
                 self.due = true;
             }
             if let Some(looked) = self.looked {
@@ -107,10 +97,11 @@ impl Signals {
             }
             self.looked = Some(Instant::now());
             match self.look().await {
-                Ok(signals) if signals.is_empty() => self.due = false,
                 Ok(signals) => {
-                    self.due = signals.len() >= READ_CHANGES;
-                    return signals;
+                    self.due = self.cursor.has_more();
+                    if !signals.is_empty() {
+                        return signals;
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(error = %error, retry_ms = POLL.as_millis() as u64, "could not look for changes");
@@ -126,65 +117,85 @@ impl Signals {
         self.reads
     }
 
-    async fn wait(&mut self) {
-        let unsettled = self.cursor.is_unsettled();
-        let settle = self.settle;
-        let settled = async { if unsettled { sleep(settle).await } else { std::future::pending().await } };
-        tokio::select! {
-            missed = self.bell.rung() => if missed { self.cursor.doubt() },
-            () = settled => self.settle = (self.settle * 2).min(MAX_SETTLE),
-        }
-    }
-
     async fn look(&mut self) -> Result<Vec<Signal>, LedgerError> {
         self.reads += 1;
-        let (cut, horizon, entries) = read(&self.ledger, self.cursor.position()).await?;
-        self.read_since_trim += entries.len();
-        let signals = self.cursor.take(cut, horizon, entries);
-        if !self.cursor.is_unsettled() {
-            self.settle = SETTLE;
-        }
+        let log = read(&self.ledger, &self.cursor).await?;
+        self.read_since_trim += log.entries.len();
         if self.read_since_trim >= TRIM_EVERY {
             trim(&self.ledger).await?;
             self.read_since_trim = 0;
         }
-        Ok(signals)
+        // Last: whoever stops waiting before has taken nothing.
+        Ok(self.cursor.take(log))
     }
 }
 
 /// Where to begin: whatever is not committed by now comes later.
-async fn start(ledger: &Ledger) -> Result<Position, LedgerError> {
-    let sql = match ledger.pool.dialect() {
-        Dialect::Postgres => "select pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0::bigint",
-        Dialect::Sqlite => "select 0, coalesce(max(seq), 0) from switchboard_change",
-    };
+async fn start(ledger: &Ledger) -> Result<Snapshot, LedgerError> {
     let mut transaction = within("begin to read", ledger.pool.begin(Intent::Read)).await?;
-    let kinds = [Kind::Integer, Kind::Integer];
-    let rows = within("find the end of the log", transaction.fetch(sql.to_string(), &kinds, &[])).await?;
+    let (_, now) = head(&mut transaction, ledger.pool.dialect()).await?;
     within("end reading", transaction.rollback()).await?;
-    Ok(rows.first().map(|row| position(row)).unwrap_or_default())
+    Ok(now)
 }
 
-/// Where the log was cut, before which transaction nothing new can appear, and what comes after a position.
-async fn read(ledger: &Ledger, from: Position) -> Result<(Position, i64, Vec<Entry>), LedgerError> {
-    let dialect = ledger.pool.dialect();
-    let (by, after, horizon) = match dialect {
-        Dialect::Postgres => (
-            "made_by::text::bigint",
-            "(made_by, seq) > ($1::text::xid8, $2)",
-            "pg_snapshot_xmin(pg_current_snapshot())::text::bigint",
-        ),
-        Dialect::Sqlite => ("made_by", "(made_by, seq) > ($1, $2)", "1"),
+/// The newest transaction of which something was cut from the log, and which can be seen. In SQLite, where one writes at a time, each
+/// change is taken for a transaction of its own.
+async fn head(transaction: &mut Transaction, dialect: Dialect) -> Result<(i64, Snapshot), LedgerError> {
+    let sql = match dialect {
+        Dialect::Postgres => "select made_by::text::bigint, pg_current_snapshot()::text from switchboard_change_cut",
+        Dialect::Sqlite => {
+            "select seq, ':' || (1 + max(seq, coalesce((select max(seq) from switchboard_change), 0))) || ':' from switchboard_change_cut"
+        }
     };
+    let act = "look where the log begins and ends";
+    let rows = within(act, transaction.fetch(sql.to_string(), &[Kind::Integer, Kind::Text], &[])).await?;
+    let found = match rows.first().map(Vec::as_slice) {
+        Some([Value::Integer(Some(cut)), Value::Text(Some(now))]) => Snapshot::parse(now).map(|now| (*cut, now)),
+        _ => None,
+    };
+    let unreadable = || LedgerError::Query { act, source: sqlx::Error::Decode("it is not said".into()) };
+    found.ok_or_else(unreadable)
+}
+
+/// What follows in the log.
+async fn read(ledger: &Ledger, cursor: &Cursor) -> Result<Log, LedgerError> {
+    let dialect = ledger.pool.dialect();
     let mut transaction = within("begin to read", ledger.pool.begin(Intent::Read)).await?;
-    let sql = format!("select {by}, seq, {horizon} from switchboard_change_cut");
-    let numbers = [Kind::Integer; 3];
-    let cut = within("look where the log begins", transaction.fetch(sql, &numbers, &[])).await?;
+    let (cut, now) = head(&mut transaction, dialect).await?;
+    let (told, until, after) = (cursor.told(), cursor.until(&now), cursor.after());
+    let number = |number: i64| Value::Integer(Some(number));
+    let (sql, values) = match dialect {
+        Dialect::Postgres => {
+            // Two questions, each in the order of the index: what began later than all that was told, and what was open then.
+            let from = after.max(Position { made_by: told.end(), seq: 0 });
+            let open: Vec<String> = told.open().map(|one| one.to_string()).collect();
+            let open = Value::Text(Some(open.join(",")));
+            let of = |which: &str| {
+                format!(
+                    "(select c.made_by::text::bigint, c.seq, c.relation, c.row_key from switchboard_change c where {which} order by c.made_by, c.seq limit {READ_CHANGES})"
+                )
+            };
+            let later = of("(c.made_by, c.seq) > ($1::text::xid8, $2) and c.made_by < $3::text::xid8");
+            let late =
+                of("c.made_by = any(string_to_array($4, ',')::xid8[]) and (c.made_by, c.seq) > ($5::text::xid8, $6)");
+            let values = vec![
+                number(from.made_by),
+                number(from.seq),
+                number(until.end()),
+                open,
+                number(after.made_by),
+                number(after.seq),
+            ];
+            (format!("{later} union all {late} order by 1, 2 limit {READ_CHANGES}"), values)
+        }
+        Dialect::Sqlite => {
+            let sql = format!(
+                "select seq, seq, relation, row_key from switchboard_change where seq > $1 and seq < $2 order by seq limit {READ_CHANGES}"
+            );
+            (sql, vec![number(after.seq.max(told.end() - 1)), number(until.end())])
+        }
+    };
     let kinds = [Kind::Integer, Kind::Integer, Kind::Text, Kind::Text];
-    let sql = format!(
-        "select {by}, seq, relation, row_key from switchboard_change where {after} order by made_by, seq limit {READ_CHANGES}"
-    );
-    let values = [Value::Integer(Some(from.made_by)), Value::Integer(Some(from.seq))];
     let rows = within("read the log of changes", transaction.fetch(sql, &kinds, &values)).await?;
     within("end reading", transaction.rollback()).await?;
     let entry = |row: &Vec<Value>| Entry {
@@ -192,12 +203,8 @@ async fn read(ledger: &Ledger, from: Position) -> Result<(Position, i64, Vec<Ent
         table: row.get(2).and_then(Value::as_text).unwrap_or_default().to_string(),
         key: row.get(3).and_then(Value::as_text).unwrap_or_default().to_string(),
     };
-    let horizon = match cut.first().map(Vec::as_slice) {
-        Some([_, _, Value::Integer(Some(horizon))]) => *horizon,
-        _ => 0,
-    };
-    let cut = cut.first().map(|row| position(row)).unwrap_or_default();
-    Ok((cut, horizon, rows.iter().map(entry).collect()))
+    let is_all = rows.len() < READ_CHANGES;
+    Ok(Log { cut, now, entries: rows.iter().map(entry).collect(), is_all })
 }
 
 /// Removes what is older than [`KEEP_CHANGES`], by the database's own clock, and notes up to where.

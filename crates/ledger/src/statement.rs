@@ -83,25 +83,41 @@ impl Dialect {
         format!("delete from {} where {}", table.name, key_is(table, 0))
     }
 
-    /// How many rows have a value in a column.
-    pub fn count(self, table: &Table, column: &Column) -> String {
-        format!("select count(*) from {} where {} = {}", table.name, column.name, self.parameter(1, column.kind))
+    /// How many rows have given values in some columns.
+    pub fn count(self, table: &Table, equal: &[Equal]) -> String {
+        let mut text = format!("select count(*) from {}", table.name);
+        let wheres = self.wheres(equal).0;
+        if !wheres.is_empty() {
+            text.push_str(&format!(" where {}", wheres.join(" and ")));
+        }
+        text
+    }
+
+    /// What columns must have, and how many values that takes.
+    ///
+    /// A column that should be NULL takes no value. `=` and not `is not distinct from`: only the former uses an index.
+    fn wheres(self, equal: &[Equal]) -> (Vec<String>, usize) {
+        let mut number = 0;
+        let mut place = |kind: Kind| {
+            number += 1;
+            self.parameter(number, kind)
+        };
+        let mut wheres = Vec::new();
+        for Equal { column, null, values } in equal {
+            let places: Vec<String> = (0..*values).map(|_| place(column.kind)).collect();
+            wheres.push(match (null, &*places) {
+                (true, _) => format!("{} is null", column.name),
+                (false, [one]) => format!("{} = {one}", column.name),
+                (false, []) => "1 = 0".to_string(),
+                (false, some) => format!("{} in ({})", column.name, some.join(", ")),
+            });
+        }
+        (wheres, number)
     }
 
     /// Rows of which some columns have given values, after a key if `after`, in the order of their keys.
-    ///
-    /// A column that should be NULL takes no value. `=` and not `is not distinct from`: only the former uses an index.
     pub fn select(self, table: &Table, equal: &[Equal], after: bool, limit: Option<u32>) -> String {
-        let mut wheres = Vec::new();
-        let mut number = 0;
-        for Equal { column, null } in equal {
-            if *null {
-                wheres.push(format!("{} is null", column.name));
-            } else {
-                number += 1;
-                wheres.push(format!("{} = {}", column.name, self.parameter(number, column.kind)));
-            }
-        }
+        let (mut wheres, number) = self.wheres(equal);
         if after {
             let places: Vec<String> = table.keys().enumerate().map(|(at, _)| format!("${}", number + at + 1)).collect();
             wheres.push(format!("({}) > ({})", key_names(table), places.join(", ")));
@@ -127,11 +143,12 @@ pub enum Lock {
     Share,
 }
 
-/// A column that has a given value, or none.
+/// A column that has one of so many given values, or none.
 #[derive(Clone, Copy, Debug)]
 pub struct Equal {
     pub column: &'static Column,
     pub null: bool,
+    pub values: usize,
 }
 
 fn key_is(table: &Table, before: usize) -> String {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use switchboard_cluster::store::{Change, Key, Store};
 
 use crate::mask::{difference, masked};
+use crate::names::{Made, Names};
 
 /// How often an object was made and removed, by whomever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,16 +20,16 @@ struct Count {
 #[derive(Default)]
 pub struct Written {
     counts: BTreeMap<Key, Count>,
-    /// How often each Kubernetes Event was told, by what it tells: its name is chance.
-    told: BTreeMap<String, u32>,
-    /// The uids seen, with the object that had them.
-    uids: HashMap<String, Key>,
+    /// How often each Kubernetes Event was told, by what it tells and of whom: its name is chance.
+    told: BTreeMap<(String, String), u32>,
+    made: Made,
 }
 
 /// How a run ended.
 pub struct Ended {
-    written: Written,
-    uids: HashMap<String, String>,
+    counts: BTreeMap<Key, Count>,
+    told: BTreeMap<String, u32>,
+    names: Names,
     store: Store,
     /// Objects that were asked for: those of the undisturbed run are, after each other one.
     asked: Mutex<HashMap<Key, Option<Arc<Value>>>>,
@@ -49,35 +50,41 @@ impl Written {
             let count = self.counts.entry(change.key.clone()).or_default();
             count.created += u32::from(change.before.is_none());
             count.deleted += u32::from(change.after.is_none());
-            if change.before.is_none()
-                && let Some(uid) = uid(&value(change.object()))
-            {
-                self.uids.insert(uid, change.key.clone());
+            if change.before.is_none() {
+                self.made.take(&change.key, &value(change.object()));
             }
         }
     }
 
     pub fn end(self, store: Store, writes: u32, events: u32) -> Ended {
-        let living = |uid: &str, key: &Key| {
-            store.get(key).is_some_and(|record| self::uid(&value(&record.bytes)).as_deref() == Some(uid))
-        };
-        let name = |(uid, key): (&String, &Key)| {
-            let former = if living(uid, key) { "" } else { "former " };
-            (uid.clone(), format!("<uid of {former}{}>", shown(key)))
-        };
-        let uids = self.uids.iter().map(name).collect();
-        Ended { uids, written: self, store, asked: Mutex::default(), writes, events }
+        let (mut counts, mut told) = (BTreeMap::<Key, Count>::new(), BTreeMap::<String, u32>::new());
+        for (key, count) in &self.counts {
+            let all = counts.entry(self.made.counted(key)).or_default();
+            all.created += count.created;
+            all.deleted += count.deleted;
+        }
+        for ((what, name), times) in &self.told {
+            *told.entry(format!("{what}{}", self.made.told(name))).or_default() += times;
+        }
+        let names = self.made.names(&store);
+        Ended { counts, told, names, store, asked: Mutex::default(), writes, events }
     }
 }
 
 impl Ended {
+    /// All that was written, and what stands for those of generated names.
+    fn objects(&self) -> impl Iterator<Item = &Key> {
+        self.counts.keys().chain(self.names.numbered())
+    }
+
     /// The object at the end, without what no two runs share.
     fn object(&self, key: &Key) -> Option<Arc<Value>> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(object) = asked.get(key) {
             return object.clone();
         }
-        let object = self.store.get(key).map(|record| Arc::new(masked(value(&record.bytes), &self.uids)));
+        let record = self.store.get(self.names.real(key));
+        let object = record.map(|record| Arc::new(masked(value(&record.bytes), self.names.words())));
         asked.insert(key.clone(), object.clone());
         object
     }
@@ -85,13 +92,13 @@ impl Ended {
     /// What is not as in the undisturbed run: the first thing found. `all_seen` is whether the operator saw every state on
     /// the way, and so must have told of each.
     pub fn differs_from(&self, undisturbed: &Ended, all_seen: bool) -> Option<String> {
-        for key in undisturbed.written.counts.keys().chain(self.written.counts.keys()) {
+        for key in undisturbed.objects().chain(self.objects()) {
             if let Some(how) = difference(undisturbed.object(key).as_deref(), self.object(key).as_deref()) {
                 return Some(format!("{} {how}", shown(key)));
             }
         }
-        for (key, count) in &self.written.counts {
-            let allowed = undisturbed.written.counts.get(key).copied().unwrap_or_default();
+        for (key, count) in &self.counts {
+            let allowed = undisturbed.counts.get(key).copied().unwrap_or_default();
             for (verb, found, allowed) in
                 [("created", count.created, allowed.created), ("deleted", count.deleted, allowed.deleted)]
             {
@@ -100,9 +107,9 @@ impl Ended {
                 }
             }
         }
-        let all: BTreeSet<&String> = undisturbed.written.told.keys().chain(self.written.told.keys()).collect();
+        let all: BTreeSet<&String> = undisturbed.told.keys().chain(self.told.keys()).collect();
         all.into_iter().find_map(|what| {
-            let count = |ended: &Ended| ended.written.told.get(what).copied().unwrap_or_default();
+            let count = |ended: &Ended| ended.told.get(what).copied().unwrap_or_default();
             let (found, wanted) = (count(self), count(undisturbed));
             let wrong = found > wanted || (all_seen && found < wanted);
             wrong.then(|| format!("{what} was told {found} times, undisturbed {wanted}"))
@@ -110,11 +117,11 @@ impl Ended {
     }
 }
 
-/// `PlugCoupled of Plug shop/web`.
-fn told(event: &Value) -> String {
+/// `PlugCoupled of Plug shop/`, and `web`.
+fn told(event: &Value) -> (String, String) {
     let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let about = ["kind", "namespace", "name"].map(|field| text(&format!("/involvedObject/{field}")));
-    format!("{} of {} {}/{}", text("/reason"), about[0], about[1], about[2])
+    let [kind, namespace, name] = ["kind", "namespace", "name"].map(|field| text(&format!("/involvedObject/{field}")));
+    (format!("{} of {kind} {namespace}/", text("/reason")), name.to_string())
 }
 
 /// `configmaps/shop/web`.
@@ -123,11 +130,11 @@ pub fn shown(key: &Key) -> String {
     format!("{}/{namespace}{}", key.resource(), key.name())
 }
 
-fn value(bytes: &[u8]) -> Value {
+pub fn value(bytes: &[u8]) -> Value {
     // What the store holds is what the API server encoded.
     serde_json::from_slice(bytes).unwrap_or_default()
 }
 
-fn uid(object: &Value) -> Option<String> {
+pub fn uid(object: &Value) -> Option<String> {
     object.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_string)
 }

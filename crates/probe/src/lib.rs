@@ -19,7 +19,8 @@
 //! ```
 //!
 //! Each run must reach the state the undisturbed one ends in, create and delete no object more often than there, and then write
-//! nothing for [`QUIET_ROUNDS`] rounds. The kernel's own core, arbiter and applier take part, so the probe tests them too.
+//! nothing for [`QUIET_ROUNDS`] rounds. Uids, times and names that are left to `generateName` need not be the same: objects of one
+//! `generateName` are counted together and told apart by what is in them. The kernel's own core, arbiter and applier take part, so the probe tests them too.
 //!
 //! It never talks to a real cluster, and it has no opinion on whether the undisturbed run is right: that is what other tests say.
 
@@ -28,6 +29,7 @@ mod ended;
 mod fault;
 mod feed;
 mod mask;
+mod names;
 mod probe;
 mod pulse;
 mod report;

@@ -1,4 +1,4 @@
-//! Objects without what no two runs have in common: uids, revisions, times, and who wrote which field when.
+//! Objects without what no two runs have in common: uids, generated names, revisions, times, and who wrote which field when.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// What stands for a time.
 const TIME: &str = "<time>";
 
-/// Takes out of an object what differs between any two runs. `uids` gives each uid a name that does not.
+/// Takes out of an object what differs between any two runs. `uids` gives each uid, and each generated name, one that does not.
 pub fn masked(mut object: Value, uids: &HashMap<String, String>) -> Value {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         // An operator that skips an intermediate state makes fewer generations.

@@ -1,5 +1,6 @@
 //! Probing: the undisturbed run first, then one run for each fault.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -25,7 +26,7 @@ use crate::world::World;
 pub const MAX_THREADS: usize = 8;
 /// How long an operator may take to decide, by the real clock, when not told otherwise: as long as the kernel gives it.
 pub const DECIDE_PATIENCE: Duration = TIMEOUT;
-/// The variable that makes a test run one fault alone: what a failure of a test tells to type.
+/// The variable that makes a test run one fault alone: what a failure of a test tells to type. One that is no fault fails.
 pub const REPLAY_VARIABLE: &str = "SWITCHBOARD_PROBE_FAULT";
 
 /// Under these an operator may not see every state on the way, and then does not tell of it.
@@ -38,6 +39,8 @@ pub struct Probe {
     factory: Arc<Factory>,
     case: Arc<Case>,
     file: Option<PathBuf>,
+    /// The test it is made in, as far as that can be told.
+    test: Option<String>,
     only: Option<Vec<Fault>>,
     without: Vec<Class>,
     threads: usize,
@@ -71,6 +74,7 @@ impl Probe {
             factory: Arc::new(factory),
             case: Arc::default(),
             file: None,
+            test: std::thread::current().name().and_then(test_name).map(str::to_string),
             only: None,
             without: Vec::new(),
             threads,
@@ -151,6 +155,13 @@ impl Probe {
         let names: Vec<String> = (self.factory)().iter().map(|operator| operator.name().to_string()).collect();
         let operator = names.join(" and ");
         let mut report = Report { operator, runs: 1, writes: 0, events: 0, failures: Vec::new() };
+        let replayed = match asked_for(std::env::var_os(REPLAY_VARIABLE)) {
+            Ok(replayed) => replayed,
+            Err(what) => {
+                let failure = self.failure(&report.operator, Fault::none(), what);
+                return Report { runs: 0, failures: vec![failure], ..report };
+            }
+        };
         let (beginning, undisturbed) = match self.first() {
             Ok(first) => first,
             Err(what) => {
@@ -159,7 +170,7 @@ impl Probe {
             }
         };
         (report.writes, report.events) = (undisturbed.writes, undisturbed.events);
-        let faults = self.faults(&undisturbed);
+        let faults = replayed.map_or_else(|| self.faults(&undisturbed), |fault| vec![fault]);
         let (factory, case) = (self.factory.clone(), self.case.clone());
         let ground = Arc::new(Ground { factory, case, beginning, undisturbed, faults, next: AtomicUsize::default() });
         let (made, failed) = self.all(&ground);
@@ -193,9 +204,6 @@ impl Probe {
     }
 
     fn faults(&self, undisturbed: &Ended) -> Vec<Fault> {
-        if let Some(fault) = std::env::var(REPLAY_VARIABLE).ok().and_then(|text| text.parse().ok()) {
-            return vec![fault];
-        }
         let mut faults = self.only.clone().unwrap_or_else(|| schedule(undisturbed.writes, undisturbed.events));
         faults.retain(|fault| !self.without.iter().any(|class| fault.is(*class)));
         faults
@@ -243,8 +251,9 @@ impl Probe {
     fn failure(&self, operator: &str, fault: Fault, what: String) -> Failure {
         let replay = match &self.file {
             Some(file) => format!("switchboard probe {operator} --case {} --fault '{fault}'", quoted(file)),
+            // Without its name all tests are run, and it among them.
             None => {
-                let test = std::thread::current().name().map(str::to_string).unwrap_or_default();
+                let test = self.test.as_deref().unwrap_or_default();
                 format!("{REPLAY_VARIABLE}='{fault}' cargo test {test}").trim_end().to_string()
             }
         };
@@ -281,6 +290,25 @@ fn ended(thread: JoinHandle<()>) -> String {
     }
 }
 
+/// The fault that somebody wants to see again.
+fn asked_for(variable: Option<OsString>) -> Result<Option<Fault>, String> {
+    let Some(text) = variable.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    let fault = text.parse::<Fault>().map_err(|error| format!("{REPLAY_VARIABLE} is no fault: {error}"))?;
+    Ok(Some(fault))
+}
+
+/// The test that a thread of that name is of. Tests run on threads of their names, unless they run one after the other, or
+/// where somebody else made the thread: a filter of such a name would run no test at all, and that looks well.
+fn test_name(thread: &str) -> Option<&str> {
+    let word = |part: &str| {
+        let mut letters = part.chars();
+        letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+    };
+    Some(thread).filter(|name| *name != "main" && name.split("::").all(word))
+}
+
 /// As a shell takes it for one word.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
@@ -290,4 +318,26 @@ fn quoted(path: &Path) -> String {
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().expect("the system gives an event loop")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_threads_of_tests_are_named_in_a_command() {
+        assert_eq!(test_name("probe::tests::bears_crashes"), Some("probe::tests::bears_crashes"));
+        for other in ["main", "tokio-runtime-worker", "my thread", "", "a::", "3"] {
+            assert_eq!(test_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_is_none_is_refused() {
+        assert_eq!(asked_for(None), Ok(None));
+        assert_eq!(asked_for(Some("".into())), Ok(None));
+        assert_eq!(asked_for(Some("crash-after-write:3".into())).map(|fault| fault.is_some()), Ok(true));
+        let refused = asked_for(Some("crsh-after-write:3".into())).err().unwrap_or_default();
+        assert!(refused.starts_with("SWITCHBOARD_PROBE_FAULT is no fault: "), "{refused}");
+    }
 }

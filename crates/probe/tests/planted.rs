@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
-use switchboard_kernel::resource::Resource;
+use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
 use switchboard_probe::{Class, Fault, Probe, REPLAY_VARIABLE, Report, Step};
 
@@ -191,6 +191,59 @@ fn an_object_made_twice_is_found_though_the_end_is_the_same() {
     assert!(report.failures.iter().any(|failure| failure.what == twice), "{report}");
 }
 
+fn generate(state: &str) -> Mutation {
+    let mut parcel = config_map("", state);
+    parcel["metadata"] = json!({"generateName": "parcel-", "namespace": "shop"});
+    Mutation::create(&CONFIG_MAPS, parcel)
+}
+
+/// Makes two parcels of generated names, and writes down which they are.
+fn generates(view: &View, _: &mut ()) -> Result<Plan, Stop> {
+    let mut plan = Plan::nothing();
+    if state(view, "order")?.is_none() {
+        return Ok(plan);
+    }
+    let parcels = view.list(&CONFIG_MAPS, &Selection::namespace("shop").beginning("parcel-"))?;
+    let mut names = json!({});
+    for state in ["heavy", "light"] {
+        match parcels.iter().find(|parcel| parcel.value()["data"]["state"] == state) {
+            Some(parcel) => names[state] = parcel.value()["metadata"]["name"].clone(),
+            None => drop(plan.push(generate(state))),
+        }
+    }
+    if plan.mutations.is_empty() {
+        let mut list = config_map("list", "new");
+        list["data"] = names;
+        plan.push(Mutation::apply(&CONFIG_MAPS, list));
+    }
+    Ok(plan)
+}
+
+#[test]
+fn names_that_are_generated_need_not_be_those_of_the_undisturbed_run() {
+    let probe = Planted::probe(generates).script([Step::apply(config_map("order", "new"))]);
+    // Who decides on an older list makes one more: nothing but a name keeps anybody from that.
+    probe.without([Class::Stale, Class::Missed, Class::Merged]).run().assert_ok();
+}
+
+/// Makes a parcel after each start, and never looks for one.
+fn generates_anew(view: &View, done: &mut bool) -> Result<Plan, Stop> {
+    let mut plan = Plan::nothing();
+    if state(view, "order")?.is_some() && !*done {
+        *done = true;
+        plan.push(generate("new"));
+    }
+    Ok(plan)
+}
+
+#[test]
+fn one_more_of_a_generated_name_is_found() {
+    let report = Planted::probe(generates_anew).script([Step::apply(config_map("order", "new"))]).run();
+    let crash: Fault = "crash-after-write:1".parse().unwrap();
+    let failure = report.failures.iter().find(|failure| failure.fault == crash).unwrap_or_else(|| panic!("{report}"));
+    assert_eq!(failure.what, "configmaps/shop/parcel-*#2 is there and should not be");
+}
+
 #[test]
 fn a_script_that_cannot_be_followed_is_said() {
     let odd = json!({"apiVersion": "v1", "kind": "Odd", "metadata": {"name": "a"}});
@@ -258,4 +311,32 @@ fn a_write_after_many_quiet_rounds_is_found() {
     assert!(failure.what.ends_with("after the end: configmaps/shop/afterthought"), "{}", failure.what);
     let round = failure.what.split_whitespace().find_map(|word| word.parse::<u32>().ok());
     assert!(round.is_some_and(|round| (50..60).contains(&round)), "{}", failure.what);
+}
+
+/// Runs a test of this file by itself, with a fault in the variable.
+fn replayed(test: &str, fault: &str) -> (bool, String) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", test, "--nocapture"]).env(REPLAY_VARIABLE, fault).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+const GENERATED: &str = "names_that_are_generated_need_not_be_those_of_the_undisturbed_run";
+
+#[test]
+fn a_fault_with_a_slip_of_the_pen_is_not_taken_for_none() {
+    let (well, said) = replayed(GENERATED, "crsh-after-write:1");
+    assert!(!well && said.contains("SWITCHBOARD_PROBE_FAULT is no fault: "), "{said}");
+    assert!(replayed(GENERATED, "crash-after-write:1").0);
+}
+
+#[test]
+fn the_command_of_a_failure_names_no_test_that_there_is_none_of() {
+    let crash: Fault = "crash-after-write:1".parse().unwrap();
+    let probe =
+        move || Planted::probe(marker_first).script([Step::apply(config_map("order", "new"))]).only([crash]).run();
+    // As where blocking is allowed beside an event loop.
+    let thread = std::thread::Builder::new().name("tokio-runtime-worker".to_string()).spawn(probe).unwrap();
+    let report = thread.join().unwrap();
+    let replay = format!("{REPLAY_VARIABLE}='crash-after-write:1' cargo test");
+    assert_eq!(report.failures[0].replay, replay, "{report}");
 }

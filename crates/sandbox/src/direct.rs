@@ -1,11 +1,14 @@
 //! A run without a sandbox, for who says so: the time is bounded, and the process group ends with it. Nothing else.
 
+mod going;
+mod work;
+
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::egress::Proxy;
 use crate::job::{End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, PROXY, SCRATCH, Usage};
@@ -13,13 +16,17 @@ use crate::run::SandboxError;
 use crate::stream::{self, STDERR_BYTES, Until};
 use crate::wire;
 
-pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
+pub(crate) use going::Going;
+pub use work::Work;
+pub(crate) use work::clear;
+
+pub(crate) fn run(folder: &Path, going: &Going, job: &Job) -> Result<Finished, SandboxError> {
     let began = Instant::now();
     // The program stands elsewhere.
     let folder = &std::path::absolute(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
     let input = job.input.as_ref().map(|input| std::path::absolute(input).unwrap_or_else(|_| input.clone()));
-    let output = make(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
-    let Output::Folder(work) = &output else { unreachable!("it was made as a folder") };
+    let made = Work::make(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
+    let work = made.path();
     let proxy = proxy(job).map_err(SandboxError::Launcher)?;
     let kubeconfig = work.join("kubeconfig");
     if let Some(text) = &job.kubeconfig {
@@ -27,7 +34,7 @@ pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
         write_private(&kubeconfig, &text).map_err(|error| SandboxError::Folder(kubeconfig.clone(), error))?;
     }
     let inside = [
-        (OUTPUT, output.path()),
+        (OUTPUT, work.join("output")),
         (SCRATCH, work.join("tmp")),
         (INPUT, input.unwrap_or_default()),
         (KUBECONFIG, kubeconfig),
@@ -44,20 +51,16 @@ pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
     }
     command.envs(&job.env).current_dir(work.join("tmp")).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .map_err(|error| SandboxError::NoProgram { program: job.program.clone(), reason: error.to_string() })?;
-    let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
-    let stderr = child.stderr.take().expect("stderr was asked for as a pipe");
+    let mut group = going.start(&mut command, &made)?;
+    let stdout = group.child.stdout.take().expect("stdout was asked for as a pipe");
+    let stderr = group.child.stderr.take().expect("stderr was asked for as a pipe");
     let (listens, until) = wire::line().map_err(SandboxError::Launcher)?;
     let also = listens.try_clone().map_err(SandboxError::Launcher)?;
     let stdout = stream::head(Until::new(stdout, listens), job.bounds.stdout_bytes);
     let stderr = stream::tail(Until::new(stderr, also), STDERR_BYTES);
-    let group = Pid::from_child(&child);
-    let in_time = ends_within(group, job.bounds.wall);
+    let in_time = ends_within(group.id, job.bounds.wall);
     // What it left behind in its group goes as well.
-    let _ = kill_process_group(group, Signal::KILL);
-    let status = child.wait().map_err(SandboxError::Launcher)?;
+    let status = group.end().map_err(SandboxError::Launcher)?;
     // Who left the group is out of reach, and may hold the pipes: what is in them is read, and nobody waited for.
     drop(until);
     let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
@@ -65,28 +68,13 @@ pub(crate) fn run(folder: &Path, job: &Job) -> Result<Finished, SandboxError> {
     let end = if in_time { end(status) } else { End::Deadline };
     let usage = Usage { wall: began.elapsed(), ..Usage::default() };
     let attempts = proxy.map(Proxy::stop).unwrap_or_default();
-    Ok(Finished { end, usage, stdout, stdout_cut, stderr, output, attempts })
+    Ok(Finished { end, usage, stdout, stdout_cut, stderr, output: Output::Folder(made), attempts })
 }
 
 /// Out here it listens where there is room: the port of the sandbox may be somebody else's.
 fn proxy(job: &Job) -> std::io::Result<Option<Proxy>> {
     let Some(rules) = &job.egress else { return Ok(None) };
     Proxy::start(std::net::TcpListener::bind("127.0.0.1:0")?, rules.clone()).map(Some)
-}
-
-fn make(folder: &Path) -> std::io::Result<Output> {
-    let mut number = 0;
-    let work = loop {
-        let work = folder.join(format!("run-{}-{number}", std::process::id()));
-        match std::fs::create_dir(&work) {
-            Ok(()) => break work,
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
-            Err(error) => return Err(error),
-        }
-    };
-    std::fs::create_dir(work.join("output"))?;
-    std::fs::create_dir(work.join("tmp"))?;
-    Ok(Output::Folder(work))
 }
 
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {

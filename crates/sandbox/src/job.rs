@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::direct::Work;
 use crate::egress::{Attempt, Rules};
 
 /// Where the program finds its input.
@@ -186,8 +187,8 @@ pub struct Finished {
 pub enum Output {
     /// A file system in memory that nobody else has a name for.
     Held(OwnedFd),
-    /// A folder on the disk, removed when dropped.
-    Folder(PathBuf),
+    /// A folder on the disk.
+    Folder(Work),
 }
 
 impl Output {
@@ -195,16 +196,7 @@ impl Output {
     pub fn path(&self) -> PathBuf {
         match self {
             Output::Held(folder) => Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()),
-            Output::Folder(path) => path.join("output"),
-        }
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Output::Folder(path) = self {
-            // What cannot be removed stays in the work folder, which is emptied with the next start.
-            let _ = std::fs::remove_dir_all(path);
+            Output::Folder(work) => work.path().join("output"),
         }
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! Process namespaces take in children alone, so there are two. When either dies, the kernel kills all that is inside.
 
+mod account;
 mod filter;
 mod inner;
 mod keep;

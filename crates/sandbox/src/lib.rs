@@ -37,6 +37,7 @@ mod run;
 mod stream;
 mod wire;
 
+pub use direct::Work;
 pub use job::{Bounds, End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, OutputError, PROXY, SCRATCH, Usage};
 pub use launcher::{VERB, launched};
 pub use run::{Begun, Sandbox, SandboxError};

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,9 @@ pub enum SandboxError {
     /// The work folder cannot be used.
     #[error("could not use the work folder {}", .0.display())]
     Folder(PathBuf, #[source] io::Error),
+    /// The host ends.
+    #[error("nothing is run any more: the host ends")]
+    Over,
 }
 
 /// Runs jobs, each in a sandbox of its own.
@@ -62,10 +66,13 @@ pub enum SandboxError {
 pub struct Sandbox {
     folder: PathBuf,
     launcher: PathBuf,
+    /// What is not confined, and so does not end with this process.
+    going: Arc<direct::Going>,
 }
 
 impl Sandbox {
-    /// Over a folder of this user's own, made when it is not there. The launcher is this very binary.
+    /// Over a folder of this user's own, made when it is not there. The launcher is this very binary. What runs without a
+    /// sandbox of a process that is gone left there is ended and removed; those of others that live are left alone.
     ///
     /// # Guarantees
     /// - Nobody else looks into the folder. // test: guarantees_nobody_else_looks_into_the_work_folder
@@ -79,13 +86,19 @@ impl Sandbox {
         // Also one that was there before: what programs are given to read may hold Secrets, and lies open below it.
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
         let folder = folder.canonicalize().map_err(failed)?;
-        Ok(Self { folder, launcher: PathBuf::from("/proc/self/exe") })
+        direct::clear(&folder);
+        Ok(Self { folder, launcher: PathBuf::from("/proc/self/exe"), going: Arc::default() })
     }
 
     /// With another binary as the launcher; it hands its arguments to [`crate::launched`].
     #[must_use]
     pub fn with_launcher(self, launcher: &Path) -> Self {
         Self { launcher: launcher.to_path_buf(), ..self }
+    }
+
+    /// Ends what runs unconfined, and removes what it was given: before this process ends. All else ends with it by itself.
+    pub fn end(&self) {
+        self.going.end();
     }
 
     /// Whether this machine offers a sandbox.
@@ -224,7 +237,7 @@ impl Begun {
     pub fn run(self) -> Result<Finished, SandboxError> {
         match self.launched {
             Some(launched) => self.sandbox.confined(launched, &self.job),
-            None => direct::run(&self.sandbox.folder, &self.job),
+            None => direct::run(&self.sandbox.folder, &self.sandbox.going, &self.job),
         }
     }
 }

@@ -228,9 +228,12 @@ fn its_disk_is_bounded() {
 #[test]
 fn its_memory_is_bounded() {
     each(|stage| {
-        let came = stage.stray(json!({"memoryBytes": 64 << 20}), "hoards");
-        let held = came["end"]["memory"].as_u64().unwrap_or_else(|| panic!("{came}"));
-        assert!(held > 64 << 20 && held < 512 << 20, "{came}");
+        // A process whose first thread is gone says nothing of itself; the others still hold what they hold.
+        for mode in ["hoards", "headless"] {
+            let came = stage.stray(json!({"memoryBytes": 64 << 20}), mode);
+            let held = came["end"]["memory"].as_u64().unwrap_or_else(|| panic!("{mode}: {came}"));
+            assert!(held > 64 << 20 && held < 512 << 20, "{mode}: {came}");
+        }
     });
 }
 
@@ -270,6 +273,29 @@ fn what_the_system_holds_for_it_is_its_memory_too() {
             let came = stage.stray(json!({"memoryBytes": 64 << 20}), mode);
             assert!(came["end"]["memory"].as_u64().is_some_and(|held| held > 64 << 20), "{mode}: {came}");
         }
+    });
+}
+
+/// A thousand ends of pipes, a process that holds next to nothing itself, and 63 MiB in the system.
+#[test]
+fn what_lies_unread_in_pipes_is_its_memory_too() {
+    each(|stage| {
+        let came = stage.stray(json!({"memoryBytes": 32 << 20}), "pipes");
+        assert!(came["end"]["memory"].as_u64().is_some_and(|held| held > 32 << 20), "{came}");
+        // Nor can more lie in each of them, or in one that nobody counts.
+        let came = stage.stray(json!({}), "wider");
+        let refused = "Operation not permitted (os error 1)";
+        let unknown = "Function not implemented (os error 38)";
+        assert_eq!(came["stdout"], format!("refused: {refused}; {unknown}; {refused}"), "{came}");
+    });
+}
+
+#[test]
+fn an_ordinary_number_of_files_costs_nothing() {
+    each(|stage| {
+        let few = "cat /dev/null | cat | cat; sleep 0.1; echo done";
+        let came = stage.run(json!({"memoryBytes": 16 << 20}), "/bin/sh", &["-c", few]);
+        assert_eq!((&came["end"]["exited"], &came["stdout"]), (&json!(0), &json!("done\n")), "{came}");
     });
 }
 
@@ -470,5 +496,62 @@ fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
         let finished = begun.run().unwrap();
         let said = String::from_utf8_lossy(&finished.stderr).into_owned();
         assert_eq!((finished.end, finished.stdout), (switchboard_sandbox::End::Exited(0), b"heard".to_vec()), "{said}");
+    }
+}
+
+/// The folders of runs that are left.
+fn left(stage: &Stage) -> usize {
+    let entries = fs::read_dir(stage.file("work")).unwrap().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("run-")).count()
+}
+
+/// A run without a sandbox that never ends, in a process of its own.
+fn hosted(stage: &Stage, mark: &str) -> std::process::Child {
+    let asked = json!({"unconfined": true, "wallMs": 3_600_000, "kubeconfig": "token: x"});
+    let host = stage.command(&asked, "/bin/sh", &["-c", &format!("sleep {mark} & exec sleep {mark}")]).spawn().unwrap();
+    while running(mark) < 2 {
+        std::thread::yield_now();
+    }
+    host
+}
+
+#[test]
+fn unconfined_what_a_killed_host_left_is_ended_and_removed_by_the_next() {
+    each(|stage| {
+        let mark = format!("{}", 6_600_000 + stage.user.unwrap_or_default());
+        let mut host = hosted(&stage, &mark);
+        stage.run(json!({}), "/bin/true", &[]);
+        assert_eq!((left(&stage), running(&mark) > 1), (1, true), "another beside it leaves it alone");
+        host.kill().unwrap();
+        host.wait().unwrap();
+        assert_eq!(left(&stage), 1);
+        stage.run(json!({}), "/bin/true", &[]);
+        assert_eq!(left(&stage), 0);
+        while running(&mark) > 0 {
+            std::thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn unconfined_it_ends_with_its_host_when_that_ends_in_order() {
+    let stage = Stage::new(None);
+    let (sandbox, _) = sandbox(&stage);
+    let mark = "7600000";
+    let arguments = ["-c".to_string(), format!("sleep {mark} & exec sleep {mark}")];
+    let mut job = switchboard_sandbox::Job::new("/bin/sh").args(arguments);
+    (job.unconfined, job.bounds.wall) = (true, std::time::Duration::from_secs(3600));
+    let (run, its) = (sandbox.clone(), job.clone());
+    let waiting = std::thread::spawn(move || run.run(&its));
+    while running(mark) < 2 {
+        std::thread::yield_now();
+    }
+    sandbox.end();
+    assert_eq!(left(&stage), 0, "before the process ends, which waits for no run");
+    let finished = waiting.join().unwrap().unwrap();
+    assert_eq!(finished.end, switchboard_sandbox::End::Signalled(9));
+    assert!(matches!(sandbox.run(&job), Err(switchboard_sandbox::SandboxError::Over)));
+    while running(mark) > 0 {
+        std::thread::yield_now();
     }
 }

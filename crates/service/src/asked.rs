@@ -1,8 +1,9 @@
 //! What a unit asks through the kernel's door: everything it read, and when.
 
 use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use switchboard_gitops::flow::Now;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_kernel::operator::{Stop, Unit};
@@ -79,6 +80,17 @@ impl Asked {
     /// When it is something else.
     pub fn read(request: &Value) -> Result<Asked, ServiceError> {
         Ok(serde_json::from_value(request.clone())?)
+    }
+
+    /// All that was read and that something may be decided by, in short: without when, and without what was told.
+    pub fn print(&self) -> Vec<u8> {
+        let object = self.object.as_ref().map(|object| {
+            let meta = &object["metadata"];
+            json!([meta["uid"], meta["deletionTimestamp"], object["spec"]])
+        });
+        let secret = self.secret.as_ref().map(|secret| json!([secret["type"], secret["data"]]));
+        let all = json!([self.namespace, self.name, self.tenant, self.leaving, object, self.named, secret]);
+        digest(&SHA256, all.to_string().as_bytes()).as_ref().to_vec()
     }
 
     /// The tenant's namespace, if it is there.

@@ -6,6 +6,7 @@ mod environments;
 mod failing;
 mod follow;
 mod news;
+mod roomless;
 mod sync_runs;
 mod tenants;
 mod upkeep;
@@ -15,22 +16,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use switchboard_gitops::flow::tenant::Namespace;
-use switchboard_gitops::flow::{credential, environment};
+use switchboard_gitops::flow::{credential, environment, recheck};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{Declaration, Declared, Operator, OperatorName, Reaching, Unit, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_ledger::Moment;
-use switchboard_ledger::ids::{OperationId, Uid};
+use switchboard_ledger::ids::{EngineInstanceId, OperationId, Uid};
 
 use self::failing::Failing;
+use self::roomless::Roomless;
 use crate::asked::Asked;
 use crate::desk::Desk;
 use crate::network::{self, Network};
+use crate::open::Open;
 use crate::resources::{CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, SECRETS, SYNC_RUNS};
 use crate::rows::Named;
 use crate::store::Store;
-use news::{Open, Settled};
+use news::Settled;
 
 /// The operator of GitOpsDeployments.
 pub const DEPLOYMENTS_NAME: &str = "gitops-deployments";
@@ -60,13 +63,26 @@ pub struct Settings {
     pub cluster: Option<Uid>,
     /// Whether Argo CD runs on the tenants' cluster: only then is a tenant's own namespace a place to deploy to.
     pub in_cluster: bool,
+    /// What the cluster is known by that is rung on ([`crate::setup::known_as`]); any Argo CD is taken to be on it if nobody says.
+    pub engine: Option<Uid>,
     /// How long an Operation that nobody rings for is left alone.
     pub ring_after: Duration,
+    /// How soon at the earliest credentials that work are tried again.
+    pub recheck: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { isolated: true, shared: false, cluster: None, in_cluster: true, ring_after: RING_AFTER }
+        let recheck = Duration::from_millis(recheck::EVERY_MS.unsigned_abs());
+        Settings {
+            isolated: true,
+            shared: false,
+            cluster: None,
+            in_cluster: true,
+            engine: None,
+            ring_after: RING_AFTER,
+            recheck,
+        }
     }
 }
 
@@ -77,12 +93,14 @@ pub struct Backend(Arc<Inner>);
 struct Inner {
     store: Store,
     failing: Failing,
+    roomless: Roomless,
     settings: Settings,
     environments: Arc<Desk<environment::Question, environment::Answer>>,
     /// Questions about service accounts that nobody wants any more.
     accounts: Arc<Desk<environment::Question, environment::Answer>>,
     credentials: Arc<Desk<credential::Question, credential::Answer>>,
-    open: Mutex<Open>,
+    /// Operations that are open, as far as the database told, each with its Argo CD.
+    open: Mutex<Open<EngineInstanceId>>,
     settled: Settled,
     /// Deployments that go when an Operation is over, and have no rows to be found by.
     removals: Mutex<BTreeMap<OperationId, Unit>>,
@@ -96,6 +114,7 @@ impl Backend {
         Backend(Arc::new(Inner {
             store,
             failing: Failing::default(),
+            roomless: Roomless::default(),
             settings,
             environments: Arc::default(),
             accounts: Arc::default(),
@@ -139,8 +158,7 @@ impl Backend {
         );
     }
 
-    /// Operations that are open, as far as the database told.
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, Open<EngineInstanceId>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -168,6 +186,11 @@ impl Backend {
 
     fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// How often credentials of a resource are tried.
+    fn recheck_ms(&self, resource: &Uid) -> i64 {
+        recheck::every_ms(i64::try_from(self.settings().recheck.as_millis()).unwrap_or(i64::MAX), resource)
     }
 
     fn named<'a>(&'a self, asked: &'a Asked, tenant: Option<&'a Namespace>) -> Named<'a> {

@@ -28,7 +28,7 @@ pub fn open_after(before: &[Operation], changes: &[Change]) -> Vec<Operation> {
                 }
             }
             Change::Delete { key, .. } => drop(rows.remove(&OperationId::from(key.to_string()))),
-            Change::Ensure { .. } | Change::Hold { .. } => {}
+            Change::Ensure { .. } | Change::Hold { .. } | Change::Room { .. } => {}
         }
     }
     rows.into_values().filter(is_open).collect()

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use switchboard_gitops::fleet::moving::CannotMove;
+use switchboard_ledger::ids::Uid;
 use switchboard_ledger::{LedgerError, Moment};
 
 pub use carry::Advance;
@@ -27,6 +28,7 @@ pub use members::{Entry, Wanted};
 pub use objects::{Engine, EngineError};
 
 use crate::error::ServiceError;
+use crate::setup::SYSTEM;
 use crate::store::Store;
 
 /// The instances of one engine cluster.
@@ -53,7 +55,7 @@ pub enum FleetError {
     /// The cluster of the instances failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// There is none of that namespace.
+    /// There is none in that namespace of the cluster.
     #[error("could not find an Argo CD instance in namespace `{0}`\nhint: `switchboard gitops fleet list` names them")]
     NoInstance(String),
     /// The namespace has no name of an instance.
@@ -125,6 +127,13 @@ impl Fleet {
     #[must_use]
     pub fn timed(self, clock: Clock) -> Fleet {
         Fleet { clock, ..self }
+    }
+
+    /// What the cluster of its instances is known by.
+    async fn cluster(&self) -> Result<Uid, FleetError> {
+        let found = self.engine.get("v1", "Namespace", "", SYSTEM).await?;
+        let uid = found.as_ref().and_then(|found| found["metadata"]["uid"].as_str());
+        Ok(Uid::from(uid.unwrap_or(SYSTEM)))
     }
 
     fn now(&self) -> Moment {

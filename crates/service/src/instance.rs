@@ -1,12 +1,12 @@
 //! Which Argo CD deploys what: the rows that the fleet's decisions are made on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_gitops::fleet::setup::{self, Limits, Registration};
-use switchboard_gitops::fleet::{self, Candidate, NoRoom, Unit};
+use switchboard_gitops::fleet::{self, Candidate, Coming, NoRoom, Unit, moving};
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
-use switchboard_ledger::rows::fleet::{Member, Placement};
+use switchboard_ledger::rows::fleet::{Member, Move, Placement};
 use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
 use switchboard_ledger::{Change, Filter, Key, LedgerError, Moment, View};
 
@@ -15,7 +15,8 @@ use crate::rows;
 /// An Argo CD, and what makes sure that it is the one.
 pub type Seat = (EngineInstance, Vec<Change>);
 
-/// The Argo CD for what a tenant deploys to an environment. What makes it so goes into the transaction that relies on it.
+/// The Argo CD for what a tenant deploys to an environment. What makes it so goes into the transaction that relies on it. With `at`, one
+/// on that cluster: a tenant's own namespace is on no other.
 ///
 /// # Errors
 /// As reading; the inner one if none takes it.
@@ -23,6 +24,7 @@ pub async fn place(
     view: &mut View,
     user: &UserId,
     environment: &ManagedEnvironmentId,
+    at: Option<&Uid>,
     now: Moment,
 ) -> Result<Result<Seat, NoRoom>, LedgerError> {
     let placement = placement(view, user, environment).await?;
@@ -31,7 +33,17 @@ pub async fn place(
         None => {
             let filter =
                 Filter::all().is("clusteraccess_user_id", user).is("clusteraccess_managed_environment_id", environment);
-            (view.list::<ClusterAccess>(&filter).await?, candidates(view).await?)
+            let mut fleet = candidates(view).await?;
+            if let Some(cluster) = at {
+                let mut near = Vec::new();
+                for candidate in fleet {
+                    if rows::is_at(view, &candidate.instance, cluster).await? {
+                        near.push(candidate);
+                    }
+                }
+                fleet = near;
+            }
+            (view.list::<ClusterAccess>(&filter).await?, fleet)
         }
     };
     let unit = Unit { user: user.clone(), environment: environment.clone() };
@@ -80,15 +92,38 @@ pub async fn of_units(view: &mut View, user: &UserId) -> Result<BTreeSet<EngineI
     Ok(placements.into_iter().map(|placement| placement.instance).collect())
 }
 
+/// Every Argo CD that may have a credential of a tenant: has a unit of it, or is being prepared for one.
+///
+/// # Errors
+/// As reading.
+pub async fn of_credentials(view: &mut View, user: &UserId) -> Result<BTreeSet<EngineInstanceId>, LedgerError> {
+    let placements: Vec<Placement> = view.list(&Filter::all().is("placement_user_id", user)).await?;
+    let mut all = BTreeSet::new();
+    for placement in placements {
+        if let Some(id) = &placement.moving {
+            all.extend(view.get::<Move>(&Key::from(id)).await?.map(|row| row.target));
+        }
+        all.insert(placement.instance);
+    }
+    Ok(all)
+}
+
 /// All of the fleet, with what each has.
 pub(crate) async fn candidates(view: &mut View) -> Result<Vec<Candidate>, LedgerError> {
     let members: Vec<Member> = view.list(&Filter::all()).await?;
+    let mut coming: BTreeMap<EngineInstanceId, Coming> = BTreeMap::new();
+    for row in view.list::<Move>(&Filter::all().any("step", moving::ARRIVING)).await? {
+        let more = view.count::<Application>("managed_environment_id", &row.environment).await?;
+        let Coming { units, applications } = coming.entry(row.target).or_default();
+        (*units, *applications) = (*units + 1, *applications + more);
+    }
     let mut all = Vec::new();
     for instance in view.list::<EngineInstance>(&Filter::all()).await? {
         all.push(Candidate {
             member: members.iter().find(|member| member.instance == instance.id).cloned(),
             applications: view.count::<Application>("engine_instance_inst_id", &instance.id).await?,
             environments: view.count::<Placement>("instance_id", &instance.id).await?,
+            coming: coming.get(&instance.id).copied().unwrap_or_default(),
             instance,
         });
     }
@@ -119,6 +154,7 @@ pub async fn register(
         instances: &instances,
         members: &members,
         limits: Limits::default(),
+        anew: false,
         now,
     };
     Ok(setup::register(&input, id).1)

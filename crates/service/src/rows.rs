@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use switchboard_gitops::flow::operation::REMOVAL;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{
-    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationState, Uid,
-    UserId,
+    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationResource,
+    OperationState, Uid, UserId,
 };
 use switchboard_ledger::rows::left::{Home, ServiceAccount};
 use switchboard_ledger::rows::{
@@ -44,6 +45,31 @@ pub async fn instance(view: &mut View, id: &EngineInstanceId) -> Read<Option<Eng
     view.get(&Key::from(id)).await
 }
 
+/// Whether an Argo CD is on the cluster that is known by this uid. One whose cluster no uid is known of is taken to be: nobody can tell.
+///
+/// # Errors
+/// As reading.
+pub async fn is_at(view: &mut View, instance: &EngineInstance, cluster: &Uid) -> Read<bool> {
+    let filter = Filter::all()
+        .is("db_relation_type", KubernetesRelation::EngineCluster)
+        .is("db_relation_key", instance.cluster.as_str());
+    let known: Vec<KubernetesToDatabase> = view.list(&filter).await?;
+    Ok(known.is_empty() || known.iter().any(|row| row.resource_uid == *cluster))
+}
+
+/// The Argo CD in a namespace of that cluster.
+///
+/// # Errors
+/// As reading.
+pub async fn instance_in(view: &mut View, namespace: &str, cluster: &Uid) -> Read<Option<EngineInstance>> {
+    for instance in view.list::<EngineInstance>(&Filter::all().is("namespace_name", namespace)).await? {
+        if is_at(view, &instance, cluster).await? {
+            return Ok(Some(instance));
+        }
+    }
+    Ok(None)
+}
+
 /// Operations about a row, of whatever table: ids are never the same.
 ///
 /// # Errors
@@ -72,6 +98,28 @@ pub async fn operation(view: &mut View, id: &OperationId) -> Read<Option<Operati
     view.get(&Key::from(id)).await
 }
 
+/// Operations that remove what a deployment was: one, or one for each Argo CD that may have had it.
+///
+/// # Errors
+/// As reading.
+pub async fn removals(view: &mut View, deployment: &Uid) -> Read<Vec<Operation>> {
+    let id = deployment::removal_id(deployment);
+    let mut all = operations(view, deployment.as_str()).await?;
+    if !all.iter().any(|row| row.id == id) {
+        all.extend(operation(view, &id).await?);
+    }
+    Ok(all)
+}
+
+/// Every Argo CD.
+///
+/// # Errors
+/// As reading.
+pub async fn instances(view: &mut View) -> Read<BTreeSet<EngineInstanceId>> {
+    let all: Vec<EngineInstance> = view.list(&Filter::all()).await?;
+    Ok(all.into_iter().map(|instance| instance.id).collect())
+}
+
 /// Operations that somebody still waits for. Those that are over, and by far the most, are not read.
 ///
 /// # Errors
@@ -80,6 +128,30 @@ pub async fn open_operations(view: &mut View) -> Read<Vec<Operation>> {
     let mut open = view.list(&Filter::all().is("state", OperationState::Waiting)).await?;
     open.extend(view.list::<Operation>(&Filter::all().is("state", OperationState::InProgress)).await?);
     Ok(open)
+}
+
+/// Whether the removal of anything that a tenant deployed is under way.
+///
+/// # Errors
+/// As reading.
+pub async fn has_open_removal(view: &mut View, user: &UserId) -> Read<bool> {
+    let filter = Filter::all()
+        .is("operation_owner_user_id", user)
+        .is("resource_type", OperationResource::Application)
+        .any("state", [OperationState::Waiting, OperationState::InProgress]);
+    Ok(view.list::<Operation>(&filter).await?.iter().any(|row| row.id.as_str().starts_with(REMOVAL)))
+}
+
+/// Syncs of a tenant that somebody still waits for.
+///
+/// # Errors
+/// As reading.
+pub async fn open_syncs(view: &mut View, user: &UserId) -> Read<Vec<String>> {
+    let filter = Filter::all()
+        .is("operation_owner_user_id", user)
+        .is("resource_type", OperationResource::SyncOperation)
+        .any("state", [OperationState::Waiting, OperationState::InProgress]);
+    Ok(view.list::<Operation>(&filter).await?.into_iter().map(|row| row.resource_id).collect())
 }
 
 /// Whether somebody still waits for it.

@@ -13,10 +13,10 @@ use switchboard_object::yaml;
 use crate::asked::text;
 use crate::error::ServiceError;
 use crate::store::Store;
-use crate::{ids, instance};
+use crate::{ids, instance, rows};
 
-/// The namespace by whose uid a cluster is known.
-const SYSTEM: &str = "kube-system";
+/// The namespace by whose uid a cluster is known; and what one is known by that has no such namespace.
+pub const SYSTEM: &str = "kube-system";
 
 /// Why a cluster is not ready.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +56,14 @@ pub async fn identity(client: &Client) -> Result<Option<Uid>, SetupError> {
     Ok(namespace(client, SYSTEM).await?.map(|system| system.uid))
 }
 
+/// What a cluster of Argo CDs is known by in the database.
+///
+/// # Errors
+/// When the cluster does not say.
+pub async fn known_as(client: &Client) -> Result<Uid, SetupError> {
+    Ok(identity(client).await?.unwrap_or_else(|| Uid::from(SYSTEM)))
+}
+
 /// Makes the tenants' kinds, and a namespace, on a cluster where nobody else does. What is there stays.
 ///
 /// # Errors
@@ -80,9 +88,24 @@ pub async fn first_instance(store: &Store, client: &Client, name: &str, now: Mom
         return Ok(true);
     }
     let Some(found) = namespace(client, name).await? else { return Ok(false) };
-    let cluster = identity(client).await?.unwrap_or_else(|| Uid::from(SYSTEM));
+    let cluster = known_as(client).await?;
     store.settle(async |view| Ok((instance::register(view, &cluster, &found, ids::new, now).await?, ()))).await?;
     Ok(true)
+}
+
+/// Whether any Argo CD that the database knows is on this cluster; true as well if it knows none.
+///
+/// # Errors
+/// When the database fails.
+pub async fn has_instance(store: &Store, cluster: &Uid) -> Result<bool, ServiceError> {
+    let mut view = store.ledger().view().await?;
+    let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
+    let mut found = instances.is_empty();
+    for instance in &instances {
+        found = found || rows::is_at(&mut view, instance, cluster).await?;
+    }
+    view.end().await?;
+    Ok(found)
 }
 
 async fn make(client: &Client, path: &str, body: Value, act: String) -> Result<(), SetupError> {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "service/accounts.rs"]
+mod accounts;
 #[path = "service/argo.rs"]
 mod argo;
 #[path = "service/base.rs"]
@@ -33,10 +35,16 @@ mod network;
 mod original;
 #[path = "service/projects.rs"]
 mod projects;
+#[path = "service/rechecks.rs"]
+mod rechecks;
 #[path = "service/restore.rs"]
 mod restore;
+#[path = "service/rings.rs"]
+mod rings;
 #[path = "service/room.rs"]
 mod room;
+#[path = "service/rotation.rs"]
+mod rotation;
 #[path = "service/scale.rs"]
 mod scale;
 #[path = "service/several.rs"]

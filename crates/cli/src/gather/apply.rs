@@ -17,6 +17,7 @@ use switchboard_kernel::scene::Scene;
 use switchboard_kernel::view::Reads;
 
 use super::live::Live;
+use super::resumed::Resumed;
 use super::{MAX_PROBLEMS_SHOWN, carry, present, told, warn, whole};
 use crate::failure::Failure;
 use crate::reach::Reach;
@@ -87,7 +88,7 @@ impl Apply {
         let live = Live::connect(&self.reach).await?;
         let judged = judge(&chosen, &live)?;
         let cluster = ClusterName::new(MANAGER);
-        let writer = KubeWriter::new(BTreeMap::from([(cluster, live.client)]));
+        let writer = Resumed(KubeWriter::new(BTreeMap::from([(cluster, live.client)])));
         let carried = carry_out(&writer, judged.writes, None, MANAGER, self.dry_run).await;
         report(&carried)
     }

@@ -38,6 +38,7 @@ pub fn planned(mutation: &Mutation, discovery: &Discovery) -> Result<plan::Mutat
         expect: Expect::Anything,
         terms,
         field_manager: options["fieldManager"].as_str().map(str::to_string),
+        field_validation: options["fieldValidation"].as_str().map(str::to_string),
         user: None,
     })
 }

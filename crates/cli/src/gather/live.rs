@@ -3,7 +3,7 @@
 use http::header::ACCEPT;
 use serde_json::Value;
 use switchboard_gather::contract::{ResourceList, ResourceType, Rules};
-use switchboard_gather::discovery::Discovery;
+use switchboard_gather::discovery::{self, Discovery};
 use switchboard_gather::prune::{PruneError, Pruned, Pruning, Question};
 use switchboard_object::selector::LabelSelector;
 
@@ -11,8 +11,6 @@ use crate::reach::{Reach, ReachError};
 
 /// How many objects one answer to a list brings.
 const PAGE: usize = 500;
-/// The form discovery is asked in.
-const AGGREGATED: &str = "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io,application/json";
 
 /// A cluster that cannot be reached or asked.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +41,11 @@ pub struct Live {
 impl Live {
     /// By a kubeconfig, or by what the environment says.
     pub async fn connect(reach: &Reach) -> Result<Self, LiveError> {
-        let client = reach.client().await?;
+        Self::over(reach.client().await?).await
+    }
+
+    /// Over a client.
+    async fn over(client: kube::Client) -> Result<Self, LiveError> {
         let discovery = Discovery::new(document(&client, "/api").await?, document(&client, "/apis").await?);
         Ok(Self { client, discovery })
     }
@@ -59,7 +61,8 @@ impl Live {
                 None => Ok(Vec::new()),
                 Some(served) => {
                     let namespace = if served.namespaced { &one.namespace } else { "" };
-                    self.get(&format!("{}/{}", path(&one.of, namespace), encode(&one.name))).await
+                    let path = format!("{}/{}", path(&one.of, namespace), segment(&one.name)?);
+                    self.get(&path, &one.name).await
                 }
             },
             Question::Generated { of, namespace, .. } => self.pages(listed(of, namespace, "?".into())).await,
@@ -89,9 +92,14 @@ impl Live {
         }
     }
 
-    async fn get(&self, path: &str) -> Result<Vec<Value>, String> {
+    /// One object. Anything else that comes, such as a list, was not asked for and is not kept.
+    async fn get(&self, path: &str, name: &str) -> Result<Vec<Value>, String> {
         match self.client.request::<Value>(request(path, None)?).await {
-            Ok(object) => Ok(vec![object]),
+            Ok(object) if object["metadata"]["name"] == name => Ok(vec![object]),
+            Ok(other) => {
+                let kind = other["kind"].as_str().unwrap_or("thing without a kind");
+                Err(format!("the cluster answered with something else, a {kind}"))
+            }
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
             Err(error) => Err(error.to_string()),
         }
@@ -120,9 +128,18 @@ impl Live {
 }
 
 async fn document(client: &kube::Client, path: &str) -> Result<Value, LiveError> {
-    let request = request(path, Some(AGGREGATED)).map_err(|_| LiveError::NoDiscovery)?;
+    let request = request(path, Some(discovery::ACCEPT)).map_err(|_| LiveError::NoDiscovery)?;
     let document: Value = client.request(request).await.map_err(|error| LiveError::Discovery(Box::new(error)))?;
     if document["kind"] == "APIGroupDiscoveryList" { Ok(document) } else { Err(LiveError::NoDiscovery) }
+}
+
+/// A name as the last part of a path. One that is empty, or that whoever stands between may take out of the path, would ask for
+/// all objects instead of one.
+fn segment(name: &str) -> Result<String, String> {
+    match name {
+        "" | "." | ".." => Err(format!("`{name}` is no name that can be asked for")),
+        name => Ok(encode(name)),
+    }
 }
 
 fn request(path: &str, accept: Option<&str>) -> Result<http::Request<Vec<u8>>, String> {
@@ -141,3 +158,6 @@ fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b':');
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
+
+#[cfg(test)]
+mod tests;

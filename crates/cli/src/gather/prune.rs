@@ -78,7 +78,14 @@ impl Target {
         if self.redact {
             pruned.objects.iter_mut().for_each(|(_, object)| prune::redact(object));
         }
-        let slim = discovery.slim(&types(list, discovery));
+        let declared = declared(list);
+        if rules == Rules::Native {
+            let unknown = declared.iter().filter(|of| discovery.served(of).is_none());
+            let told =
+                |of: &ResourceType| format!("{of} of {} is declared, and nothing here knows it", of.api_version());
+            warn(unknown.map(told));
+        }
+        let slim = discovery.slim(&declared.into_iter().chain(usual(discovery)).collect());
         let documents = (rules == Rules::Native).then_some(&slim);
         let written = InputFolder::new(&self.to, Form::Yaml, rules).write(&pruned.input(), documents)?;
         let Written { written, unchanged, .. } = written;
@@ -87,8 +94,8 @@ impl Target {
     }
 }
 
-/// Everything that is declared, and what the documents carried for dumps know beside it: operators list more than they declare.
-fn types(list: &ResourceList, discovery: &Discovery) -> BTreeSet<ResourceType> {
+/// Every type that is declared.
+fn declared(list: &ResourceList) -> BTreeSet<ResourceType> {
     let referred = list.resource_references.iter().flat_map(|one| {
         let implicit = one.implicit_namespaced_reference.as_ref().map(|r| &r.of);
         let explicit = one.explicit_namespaced_reference.as_ref().map(|r| &r.of);
@@ -98,7 +105,11 @@ fn types(list: &ResourceList, discovery: &Discovery) -> BTreeSet<ResourceType> {
     let exact = list.exact_resources.iter().map(|one| &one.of);
     let generated = list.generated_name_resources.iter().map(|one| &one.of);
     let labelled = list.label_selected_resources.iter().map(|one| &one.of);
+    exact.chain(generated).chain(labelled).chain(referred).cloned().collect()
+}
+
+/// What the documents carried for dumps know: operators list more than they declare.
+fn usual(discovery: &Discovery) -> impl Iterator<Item = ResourceType> {
     let known = discovery.types().map(|(of, _)| of);
-    let carried = known.filter(|of| Discovery::carried().served(of).is_some());
-    exact.chain(generated).chain(labelled).chain(referred).chain(carried).cloned().collect()
+    known.filter(|of| Discovery::carried().served(of).is_some()).cloned()
 }

@@ -47,6 +47,8 @@ impl Recording {
 }
 
 fn keep(recorder: &Recorder, wish: &Wish, rules: Rules) -> Result<(), String> {
+    // What the original takes is decided by what a client says, not by what we make of it.
+    let content_type = if rules == Rules::Original { &wish.sent_as } else { &wish.content_type };
     let request = Request {
         verb: wish.verb,
         of: ResourceType::new(&wish.kind.group, &wish.kind.version, &wish.plural),
@@ -54,7 +56,7 @@ fn keep(recorder: &Recorder, wish: &Wish, rules: Rules) -> Result<(), String> {
         subresource: &wish.subresource,
         namespace: &wish.namespace,
         name: &wish.name,
-        content_type: &wish.content_type,
+        content_type,
         query: &wish.query,
         body: &wish.body,
         controller: &wish.controller,

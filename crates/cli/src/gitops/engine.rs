@@ -47,11 +47,12 @@ pub struct Embedded {
 
 impl Embedded {
     /// By what a configuration says; none when it does not ask for it. Argo CD's kinds are made known, unless that is to be
-    /// `pretended` as everything else.
+    /// `pretended` as everything else. `own` says that Applications live on this user's own cluster.
     pub async fn new(
         config: &Config,
         clusters: &Clusters,
         dir: &Path,
+        own: bool,
         pretended: bool,
     ) -> Result<Option<Self>, Failure> {
         if !is_wanted(config) {
@@ -64,7 +65,7 @@ impl Embedded {
         }
         let mut git = Settings::in_folder(&dir.join(FOLDER));
         // Whoever may write an Application on this machine's own cluster may read this machine's repositories.
-        if clusters.embedded.is_some() {
+        if own {
             git = git.with_files();
         }
         let sources = Arc::new(Sources::new(git, POLL));
@@ -165,6 +166,13 @@ impl Embedded {
                     }
                     Ok(())
                 }
+                // It names the cluster that Applications live on by now, which has its operator.
+                Ok(None) if seen.contains_key(&key) => {
+                    match handle.remove(OperatorName::new(&Engine::name_of(&key))).await {
+                        Ok(_) => Ok(()),
+                        Err(_) => return Ok(()),
+                    }
+                }
                 Ok(None) => Ok(()),
                 Err(error) => Err(why(&error)),
             };
@@ -174,9 +182,8 @@ impl Embedded {
             }
             self.hosted.note(key, reached);
         }
-        for (key, version) in seen.extract_if(.., |key, _| !there.contains(key)) {
-            let operator = OperatorName::new(&Engine::name_of(&key));
-            if handle.remove(operator, Some(cluster(&key, &version))).await.is_err() {
+        for (key, _) in seen.extract_if(.., |key, _| !there.contains(key)) {
+            if handle.remove(OperatorName::new(&Engine::name_of(&key))).await.is_err() {
                 return Ok(());
             }
         }
@@ -186,7 +193,7 @@ impl Embedded {
 }
 
 /// What the kernel calls the cluster of a Secret, in a version of it: a cluster's client stays as it is, so one with other
-/// credentials is another cluster to the kernel.
+/// credentials is another cluster to the kernel. The former goes when the operator is taken in with the next.
 fn cluster(key: &(String, String), version: &str) -> ClusterName {
     ClusterName::new(&format!("{}#{version}", Engine::name_of(key)))
 }

@@ -12,8 +12,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use switchboard_gitops::fleet::setup::{Limits, Reach};
 use switchboard_ledger::ids::{InstanceState, MoveStep};
-use switchboard_service::Store;
 use switchboard_service::fleet::{Entry, Fleet, Wanted};
+use switchboard_service::{Store, settings};
 
 use self::table::Instances;
 use super::engines::Engines;
@@ -73,6 +73,10 @@ struct Add {
     /// Take the namespace though it is a tenant's, who can read there what all units of the instance deploy with
     #[arg(long)]
     force: bool,
+
+    /// Take the cluster for the one that an instance in a namespace of that name was on: it was made anew
+    #[arg(long)]
+    cluster_made_anew: bool,
 }
 
 #[derive(Args)]
@@ -154,8 +158,10 @@ impl Engines {
     async fn fleet(&self) -> Result<Fleet, Failure> {
         let ledger = self.ledger().await?;
         ledger.check_schema().await?;
+        // As the backend was told; the variable is for a database that no backend has used yet.
+        let isolated = settings::isolation(&ledger).await?.unwrap_or_else(super::isolated);
         let store = Store::new(ledger, tokio::runtime::Handle::current());
-        Ok(Fleet::new(store, self.client().await?, super::isolated()))
+        Ok(Fleet::new(store, self.client().await?, isolated))
     }
 
     /// One instance as it is now.
@@ -181,6 +187,7 @@ impl Add {
             reach: if self.namespaced { Reach::Namespace } else { Reach::Cluster },
             create: self.create_namespace,
             force: self.force,
+            anew: self.cluster_made_anew,
         };
         fleet.add(&wanted).await?;
         self.engines.show(&fleet, &self.instance).await

@@ -19,7 +19,7 @@ use switchboard_ledger::{Address, Ledger, Moment, Sealing, Secret};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{Area, Guard, gitops as rest};
 use switchboard_service::fleet::{Engine, Fleet};
-use switchboard_service::{Agent, Backend, Store, backend, metrics, setup};
+use switchboard_service::{Agent, Backend, Store, backend, metrics, settings, setup};
 use tokio::task::JoinHandle;
 
 use super::credential::{self, CredentialError};
@@ -93,6 +93,10 @@ impl Service {
             false => migrated(&ledger).await?,
         }
         let store = Store::new(ledger.clone(), tokio::runtime::Handle::current());
+        if section.backend {
+            // Commands that move units are told here what their agents are told by flags and files.
+            settings::keep_isolation(&store, section.isolation).await?;
+        }
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
         if !setup::first_instance(&store, engine, &section.namespace, now).await? {
             say(format_args!(
@@ -101,18 +105,25 @@ impl Service {
                 section.said.name("namespace", "--argocd-namespace")
             ));
         }
+        let engines = setup::known_as(engine).await?;
+        if section.agent && !setup::has_instance(&store, &engines).await? {
+            say(
+                "gitops: no Argo CD that the database knows is on this cluster, and the agent leaves those of other clusters alone\nhint: `switchboard gitops fleet add` makes one of this cluster known; with --cluster-made-anew it is taken for a former one",
+            );
+        }
         let cluster = setup::identity(tenants).await?;
         let is_one = config.topology.cluster(Place::Configuration) == config.topology.cluster(Place::Management);
         let settings = backend::Settings {
             isolated: section.isolation,
             shared: section.shared_database,
             // Clusters that cannot be told apart are not taken for one: a tenant would deploy to somebody else's namespace.
-            in_cluster: is_one || cluster.is_some() && cluster == setup::identity(engine).await?,
+            in_cluster: is_one || cluster.as_ref() == Some(&engines),
             cluster,
+            engine: Some(engines.clone()),
             ..backend::Settings::default()
         };
         let backend = section.backend.then(|| Backend::new(store.clone(), settings));
-        let agent = section.agent.then(|| Agent::new(store.clone(), section.isolation));
+        let agent = section.agent.then(|| Agent::new(store.clone(), section.isolation, engines));
         let names = [("gitops backend", section.backend), ("gitops agent", section.agent)];
         let names = names.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
         let fleet = Fleet::new(store, engine.clone(), section.isolation);
@@ -210,7 +221,7 @@ fn hook_secret(path: &Path) -> Result<Secret, CredentialError> {
 const FOLLOW_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Whether a place is a cluster of this very process.
-fn is_own(place: Place, config: &Config, clusters: &Clusters) -> bool {
+pub fn is_own(place: Place, config: &Config, clusters: &Clusters) -> bool {
     let elsewhere = config
         .clusters
         .get(config.topology.cluster(place))
@@ -279,7 +290,7 @@ pub async fn declaring(section: &GitopsConfig) -> Result<Vec<Arc<dyn Operator>>,
     let store = Store::new(ledger, tokio::runtime::Handle::current());
     let settings = backend::Settings { isolated: section.isolation, ..backend::Settings::default() };
     let backend = section.backend.then(|| Backend::new(store.clone(), settings).operators());
-    let agent = section.agent.then(|| Agent::new(store, section.isolation).operators());
+    let agent = section.agent.then(|| Agent::new(store, section.isolation, setup::SYSTEM.into()).operators());
     Ok(backend.into_iter().chain(agent).flatten().collect())
 }
 

@@ -62,7 +62,7 @@ struct Create {
 #[error("could not create repository credential `{name}`: {why}\nhint: {hint}")]
 struct Refused {
     name: String,
-    why: &'static str,
+    why: String,
     hint: &'static str,
 }
 
@@ -79,13 +79,14 @@ impl Repo {
 
 impl Create {
     async fn run(self) -> Result<ExitCode, Failure> {
-        let refused = |why, hint| Refused { name: self.name.clone(), why, hint };
+        let refused = |why: &str, hint| Refused { name: self.name.clone(), why: why.to_string(), hint };
         let spec = CredentialSpec {
             repository: self.url.clone(),
             secret: self.secret.clone().unwrap_or_else(|| format!("{}-repository", self.name)),
         };
         let wanted = RepositoryCredential { spec, ..RepositoryCredential::default() };
         wanted.admit().map_err(|why| refused(why, "git@HOST:PATH is written ssh://git@HOST/PATH"))?;
+        wanted.judge().map_err(|why| refused(&why, "--url is the URL of one repository, as git clones it"))?;
         let data = match (&self.password_file, &self.ssh_key_file, &self.secret) {
             (Some(file), _, _) if self.url.starts_with("https://") => {
                 let password = credential::read("a password", file)?;

@@ -97,6 +97,39 @@ async fn an_operator_with_a_memory_is_found_out_by_replay() {
     assert_eq!(board.json(&["replay", &decision])["replay"], "different");
 }
 
+#[tokio::test]
+async fn the_number_that_why_not_tells_can_be_replayed() {
+    let board = Board::up(GREETER);
+    board.guest("ada").await;
+    board.row("greeter", |row| row["word"] == "Waiting").await;
+    // What is woken without a reason decides the same again: the journal remembers it, and writes it now and then.
+    for runs in [2, 3] {
+        assert_eq!(board.ask(&["wake", "greeter"]).status.code(), Some(0));
+        board.row("greeter", |row| row["runs"].as_u64() >= Some(runs)).await;
+    }
+    for more in [&[][..], &["--unit", "default/ada"]] {
+        let told = board.json(&[&["why-not", "greeter"], more].concat());
+        let replayed = board.ask(&["replay", &told["units"][0]["last"].to_string()]);
+        assert_eq!(replayed.status.code(), Some(0), "{}", said(&replayed));
+    }
+}
+
+#[tokio::test]
+async fn a_decision_that_hung_is_replayed_at_once_and_cannot_be_told() {
+    let board = Board::up("operators:\n  rogue-hangs: {debounce: 0s, coolDown: 0s, timeout: 50ms}\n");
+    board.row("rogue-hangs", |row| row["word"] == "Failing").await;
+    let decision = eventually("its decision", || async {
+        let decision = board.json(&["why-not", "rogue-hangs"])["units"][0]["last"].clone();
+        decision.is_u64().then(|| decision.to_string())
+    })
+    .await;
+    let replayed = board.ask(&["replay", &decision]);
+    assert_eq!(replayed.status.code(), Some(1), "{}", said(&replayed));
+    let told = masked(&replayed);
+    let expected = "decision N of rogue-hangs all: it cannot be told whether the same is decided again\n  then: ";
+    assert!(told.starts_with(expected), "{told}");
+}
+
 /// One request over a connection of its own; status line and body.
 fn get(address: &str, path: &str) -> (String, String) {
     let mut stream = std::net::TcpStream::connect(address).unwrap();

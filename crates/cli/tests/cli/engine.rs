@@ -14,7 +14,7 @@ async fn get(client: &kube::Client, path: &str) -> Option<Value> {
     client.request(http::Request::get(path).body(Vec::new()).unwrap()).await.ok()
 }
 
-fn git(folder: &Path, arguments: &[&str]) {
+pub fn git(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]);
     assert!(command.args(arguments).current_dir(folder).status().unwrap().success());

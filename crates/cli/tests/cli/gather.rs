@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
 use crate::process::{CONTEXT, Serving, run, said, switchboard};
@@ -78,6 +78,32 @@ fn a_dump_is_cut_down_to_what_is_declared() {
     );
 }
 
+/// What a program lists that its documents do not have never comes back.
+#[test]
+fn what_is_declared_is_in_the_documents_when_anything_in_the_dump_knows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let one =
+        |resource: &str, name: &str| format!("{{group: acme.io, version: v1, resource: {resource}, name: {name}}}");
+    let declared = [one("lamps", "a"), one("bulbs", "b"), one("fuses", "c")].join(", ");
+    write(folder.path(), "inputs.yaml", &format!("applyConfigurationResources: {{exactResources: [{declared}]}}"));
+    let crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: lamps.acme.io}, spec: {group: acme.io, scope: Cluster, names: {plural: lamps, kind: Lamp}, versions: [{name: v1, served: true}]}}";
+    write(
+        folder.path(),
+        "dump/img/cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions/lamps.acme.io.yaml",
+        crd,
+    );
+    let bulb = "{apiVersion: acme.io/v1, kind: Bulb, metadata: {name: b}}";
+    write(folder.path(), "dump/img/cluster-scoped-resources/acme.io/bulbs/b.yaml", bulb);
+    let output = prune(folder.path(), "input", &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let warned = "warning: fuses.acme.io of acme.io/v1 is declared, and nothing here knows it\n";
+    assert!(said(&output).contains(warned) && !said(&output).contains("lamps"), "{}", said(&output));
+    let documents = fs::read_to_string(folder.path().join("input/aggregated-discovery-apis.yaml")).unwrap();
+    assert!(documents.contains("kind: Lamp\n") && documents.contains("kind: Bulb\n"));
+    assert!(documents.contains("resource: deployments\n"), "and what is usual");
+}
+
 #[test]
 fn the_original_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,20 +125,55 @@ fn what_is_declared_wrong_is_said_with_its_path() {
     assert_eq!(run(&["gather", "prune", "--from", "x", "--to", "y"]).status.code(), Some(64));
 }
 
+/// A script as an operator, asked what it reads. `HUSH` is in the environment of who asks.
+fn asked(root: &Path, script: &str, more: &[&str]) -> std::process::Output {
+    write(root, "operator", &format!("#!/bin/sh\n[ \"$1\" = input-resources ] || exit 9\n{script}"));
+    let path = root.join("operator");
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let _ = fs::remove_dir_all(root.join("input"));
+    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "input"]);
+    command.args(more).env("HUSH", "hush").current_dir(root).output().unwrap()
+}
+
+fn declares() -> String {
+    format!("cat <<YAML\n{}YAML\n", INPUTS.replace('$', "\\$"))
+}
+
 #[test]
 fn an_operator_says_itself_what_it_reads() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
-    write(folder.path(), "operator", "#!/bin/sh\n[ \"$1\" = input-resources ] || exit 9\ncat inputs.yaml\n");
-    let path = folder.path().join("operator");
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "input"]);
-    let output = command.current_dir(folder.path()).output().unwrap();
+    for more in [&[][..], &["--no-sandbox"]] {
+        let output = asked(folder.path(), &declares(), more);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(said(&output).contains("wrote 3 objects"), "{}", said(&output));
+        let output = asked(folder.path(), "echo it is broken >&2\nexit 3\n", more);
+        assert!(said(&output).contains("`input-resources` exited with 3\n  it is broken\n"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn an_operator_is_asked_as_it_is_hosted() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    let curious = format!("[ -z \"$HUSH\" ] || exit 7\n[ -e '{}' ] && exit 8\n", folder.path().join("dump").display());
+    let output = asked(folder.path(), &format!("{curious}{}", declares()), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    write(folder.path(), "operator", "#!/bin/sh\necho it is broken >&2\nexit 3\n");
-    let mut command = switchboard(&["gather", "prune", "--operator", "./operator", "--from", "dump", "--to", "again"]);
-    let output = command.current_dir(folder.path()).output().unwrap();
-    assert!(said(&output).contains("`input-resources` ended with exit status: 3\n  it is broken"), "{}", said(&output));
+    let output = asked(folder.path(), &format!("[ -z \"$HUSH\" ] || exit 7\n{}", declares()), &["--no-sandbox"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+/// Whatever it started holds its pipes open; nobody waits for that.
+#[test]
+fn what_an_operator_leaves_behind_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    dump(folder.path());
+    for more in [&[][..], &["--no-sandbox"]] {
+        let begin = std::time::Instant::now();
+        let output = asked(folder.path(), &format!("sleep 100 &\n{}", declares()), more);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(begin.elapsed() < std::time::Duration::from_secs(60));
+    }
 }
 
 #[tokio::test]
@@ -165,9 +226,58 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     assert_eq!(String::from_utf8(carried.stdout).unwrap(), expected);
     let live: Api<ConfigMap> = Api::namespaced(cluster.client(CONTEXT).await, "shop");
     assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "b");
+    for flags in [&[][..], &["--dry-run"]] {
+        let again = apply(flags);
+        assert_eq!(again.status.code(), Some(0), "what is there already is done: {}", said(&again));
+        // An apply that wants nothing of an object has the server note, the next time, whom all else is of.
+        let lines = String::from_utf8(again.stdout).unwrap();
+        let (_, rest) = expected.split_once('\n').unwrap();
+        assert_eq!(lines.split_once('\n').unwrap().1, rest.replace("written", "unchanged"));
+    }
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}, "data": {"a": "c"}});
+    live.patch("made", &PatchParams::apply("somebody").force(), &Patch::Apply(&other)).await.unwrap();
     let again = apply(&[]);
-    assert_eq!(again.status.code(), Some(1), "what is there already cannot be made");
-    assert!(said(&again).contains("error: could not create configmaps/shop/made\n  "), "{}", said(&again));
+    assert_eq!(again.status.code(), Some(1), "{}", said(&again));
+    let told =
+        "error: could not create configmaps/shop/made\n  it is there already, and is another at `.data.a`\nhint: ";
+    assert!(said(&again).contains(told), "{}", said(&again));
+    assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "c", "and stays what it is");
+}
+
+/// As a program leaves it that declares an object for two clusters.
+#[tokio::test]
+async fn what_is_meant_for_two_clusters_that_are_one_is_carried_out_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    for place in ["Configuration", "UserWorkload"] {
+        let create = |name: &str, metadata: &str| {
+            let file = |part: &str| {
+                format!("out/{place}/Create/cluster-scoped-resources/core/namespaces/0001-{part}-{name}.yaml")
+            };
+            let kind = "kind: {group: \"\", version: v1, kind: Namespace}\nresourceType: {Group: \"\", Version: v1, Resource: namespaces}\n";
+            write(folder.path(), &file("metadata"), &format!("action: Create\n{kind}{metadata}\n"));
+            write(folder.path(), &file("body"), &format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  {metadata}\n"));
+        };
+        create("shop", "name: shop");
+        create("made-", "generateName: made-");
+    }
+    write(
+        folder.path(),
+        "out/controller-results.yaml",
+        "controllerResults: [{controllerName: a, status: Succeeded}]\n",
+    );
+    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    for first in ["written", "unchanged"] {
+        let mut command = switchboard(&["gather", "apply", "--kubeconfig"]);
+        let output = command.arg(&cluster.kubeconfig).arg("--from").arg(&out).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let lines = String::from_utf8(output.stdout.clone()).unwrap();
+        assert_eq!(lines.lines().filter(|line| line.starts_with(first)).count(), 2, "{lines}");
+        assert!(said(&output).contains("2 of 2 carried out"), "{}", said(&output));
+    }
+    let namespaces: Api<Namespace> = Api::all(cluster.client(CONTEXT).await);
+    let all = namespaces.list(&ListParams::default()).await.unwrap();
+    assert_eq!(all.iter().filter(|one| one.name_any().starts_with("made-")).count(), 1);
 }
 
 #[test]
@@ -213,4 +323,40 @@ async fn inputs_are_gathered_from_a_live_cluster() {
     assert!(text("namespaces/shop/core/configmaps.yaml").contains("kind: ConfigMap\n"));
     assert!(text("namespaces/shop/shop.yaml").contains("phase: Active"));
     assert!(text("aggregated-discovery-apis.yaml").contains("deployments"));
+}
+
+/// A request for a Secret without a name is one for all of them: they came as they are, whatever was to be taken out.
+#[tokio::test]
+async fn an_empty_name_in_a_list_brings_no_secrets_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = "applyConfigurationResources:
+  resourceReferences:
+  - referringResource: {group: rbac.authorization.k8s.io, version: v1, resource: roles, namespace: shop, name: reader}
+    type: ImplicitNamespacedReference
+    implicitNamespacedReference: {group: '', version: v1, resource: secrets, namespace: shop, nameJSONPath: '$.rules[0].resourceNames'}
+";
+    write(folder.path(), "inputs.yaml", inputs);
+    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let client = cluster.client(CONTEXT).await;
+    let made = |path: &str, value: serde_json::Value| {
+        let request = http::Request::post(path).header("Content-Type", "application/json");
+        let (client, request) = (client.clone(), request.body(value.to_string().into_bytes()).unwrap());
+        async move { client.request::<serde_json::Value>(request).await.unwrap() }
+    };
+    made("/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
+    for name in ["tok", "other"] {
+        let secret = json!({"metadata": {"name": name}, "stringData": {"key": "hush"}});
+        made("/api/v1/namespaces/shop/secrets", secret).await;
+    }
+    let rule = json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["", "tok"]});
+    let role = json!({"metadata": {"name": "reader"}, "rules": [rule]});
+    made("/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles", role).await;
+    let mut command =
+        switchboard(&["gather", "collect", "--input-resources", "inputs.yaml", "--to", "input", "--redact"]);
+    let output = command.arg("--kubeconfig").arg(&cluster.kubeconfig).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("wrote 2 objects into 4 files"), "{}", said(&output));
+    let secrets = fs::read_to_string(folder.path().join("input/namespaces/shop/core/secrets.yaml")).unwrap();
+    assert!(secrets.contains("name: tok") && !secrets.contains("name: other"), "{secrets}");
+    assert!(secrets.contains("key: cmVkYWN0ZWQ=") && !secrets.contains("aHVzaA=="), "{secrets}");
 }

@@ -169,6 +169,45 @@ async fn changed_limits_reach_a_program_without_a_restart() {
 }
 
 #[tokio::test]
+async fn one_hosted_alone_takes_up_changed_limits_as_well() {
+    let board = Board::up(crate::board::NOBODY);
+    let write = |memory: &str| {
+        let one = operator("stray", "STRAY: hoards", &format!("memory: {memory}"));
+        board.outside(&format!("operators:\n{one}"))
+    };
+    let config = write("96Mi");
+    let (state, said) = (board.file("alone"), board.file("alone-said"));
+    let mut command = switchboard(&["individual", "--operator", "stray", "--config"]);
+    command.arg(config).arg("--state-dir").arg(&state).stdout(Stdio::null());
+    let _alone = Ended(command.stderr(std::fs::File::create(&said).unwrap()).spawn().unwrap());
+    let holds = |wanted: std::ops::Range<u64>| {
+        let state = state.clone();
+        async move {
+            eventually(&format!("{wanted:?} MiB held"), || async {
+                let top = crate::board::ask(&state, &["top", "-o", "json"]);
+                let top: Value = serde_json::from_slice(&top.stdout).ok()?;
+                held(&top["operators"][0]).filter(|held| wanted.contains(held))
+            })
+            .await
+        }
+    };
+    holds(96..256).await;
+    // What cannot be understood changes nothing.
+    write("96 elephants");
+    let told = |words: &'static str| {
+        let said = said.clone();
+        async move {
+            eventually(words, || async { std::fs::read_to_string(&said).unwrap().contains(words).then_some(()) }).await;
+        }
+    };
+    told("the configuration before it stays in force").await;
+    holds(96..256).await;
+    write("256Mi");
+    told("took up the changed configuration: limits of stray").await;
+    holds(256..1024).await;
+}
+
+#[tokio::test]
 async fn a_type_that_is_served_later_is_noticed() {
     let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: widgets", "")));
     out(&board, "aloud", "no widget").await;
@@ -258,6 +297,44 @@ where
     api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
 }
 
+/// Lets a service account write ConfigMaps.
+async fn let_write(client: &kube::Client, namespace: &str, account: &str) {
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]});
+    create(Api::<ClusterRole>::all(client.clone()), json!({"metadata": {"name": "stray"}, "rules": [rule]})).await;
+    let binding = json!({
+        "metadata": {"name": "stray"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stray"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": account}],
+    });
+    create(Api::<ClusterRoleBinding>::all(client.clone()), binding).await;
+}
+
+/// What the live command is told, sees and costs is new each time: nobody but the program itself has it look.
+#[tokio::test]
+async fn a_live_command_that_answers_its_own_writes_is_found_to_loop_and_slowed() {
+    let account = "live: true\n  serviceAccount: kube-system/default";
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "STRAY: answers", account)));
+    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
+    board.row("stray", failing("writes .data.live of configmaps/default/stray-out again and again")).await;
+    board.waits("stray", "slowed").await;
+}
+
+#[tokio::test]
+async fn live_runs_that_see_and_write_nothing_new_are_quiet_in_the_journal() {
+    let account = "live: true\n  serviceAccount: kube-system/default\n  resync: 1s";
+    let board = Board::up(&format!("operators:\n{}", operator("stray", "", account)));
+    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
+    let row = board.row("stray", |row| row["word"] == "Ready").await;
+    let runs = row["runs"].as_u64().unwrap();
+    board.row("stray", |row| row["runs"].as_u64() >= Some(runs + 5)).await;
+    let Board { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let journal = journal(folder.path());
+    // Those that see what was written, and what is left when the process ends.
+    let kept = journal.matches("apply-configuration-live").count() as u64;
+    assert!(journal.contains("proxy says 200") && kept <= runs + 1, "{kept} of {runs} and 5 more");
+}
+
 #[tokio::test]
 async fn the_live_command_has_an_identity_of_its_own_and_leaves_through_the_proxy() {
     let account = "live: true\n  serviceAccount: default/stray\n  egress: [login.example.com]";
@@ -268,14 +345,7 @@ async fn the_live_command_has_an_identity_of_its_own_and_leaves_through_the_prox
         .row("stray", failing("could not apply configmaps/default/stray-out: configmaps \"stray-out\" is forbidden"))
         .await;
     assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
-    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]});
-    create(Api::<ClusterRole>::all(client.clone()), json!({"metadata": {"name": "stray"}, "rules": [rule]})).await;
-    let binding = json!({
-        "metadata": {"name": "stray"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stray"},
-        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "stray"}],
-    });
-    create(Api::<ClusterRoleBinding>::all(client.clone()), binding).await;
+    let_write(&client, "default", "stray").await;
     // The offline command needs no token; the live one does.
     out(&board, "aloud", "nothing").await;
     board.row("stray", failing("could not get a token for service account default/stray")).await;
@@ -338,6 +408,33 @@ async fn one_hosted_alone_stands_beside_a_run() {
     assert!(told("alone").contains(&format!("hint: ask it with `switchboard top --state-dir {}`", own.display())));
     let top = crate::board::ask(&own, &["top"]);
     assert!(String::from_utf8_lossy(&top.stdout).contains("greeter"), "{top:?}");
+}
+
+/// Nothing else ends it: it has no process namespace that would go with the host.
+#[tokio::test]
+async fn a_program_without_a_sandbox_ends_with_its_host() {
+    let board = Board::up(crate::board::NOBODY);
+    let loose = operator("loose", "STRAY: never", "sandbox: off\n  timeout: 10m");
+    let config = board.outside(&format!("operators:\n{loose}"));
+    let state = board.file("alone");
+    let said = std::fs::File::create(board.file("said-alone")).unwrap();
+    let mut command = switchboard(&["run", "--config", config.to_str().unwrap(), "--state-dir"]);
+    let mut host = Ended(command.arg(&state).stdout(Stdio::null()).stderr(said).spawn().unwrap());
+    let work = state.join("guests/loose/run-").display().to_string();
+    let running = || {
+        let commands = std::fs::read_dir("/proc").unwrap().flatten();
+        let commands = commands.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+        commands.filter(|command| command.contains(&work)).count()
+    };
+    eventually("a run", || async { (running() > 0).then_some(()) }).await;
+    assert!(Command::new("kill").arg(host.0.id().to_string()).status().unwrap().success());
+    // Only writes are waited for.
+    let told = std::fs::read_to_string(board.file("said-alone")).unwrap();
+    assert_eq!(host.0.wait().unwrap().code(), Some(0), "{told}");
+    eventually("the end of the program", || async { (running() == 0).then_some(()) }).await;
+    let left = std::fs::read_dir(state.join("guests/loose")).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains("run-")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// A process that does not outlive its test.

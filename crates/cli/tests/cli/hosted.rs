@@ -10,6 +10,7 @@ use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 
 use crate::board::{Board, eventually};
+use crate::engine::git;
 use crate::integrations::copied;
 use crate::process::{CONTEXT, run, said, switchboard};
 
@@ -99,6 +100,40 @@ async fn plan_plans_the_engine_too_and_says_what_it_leaves_out() {
     assert!(text.starts_with("gitops was left out: ") && text.ends_with("\nnothing else would be written\n"), "{text}");
     let alone = run(&["plan", "--operator", "greeter", "--config", with_service.to_str().unwrap()]);
     assert_eq!(String::from_utf8_lossy(&alone.stdout), "nothing would be written\n", "{}", said(&alone));
+}
+
+/// The process that has the cluster reads them, so who plans for it does. Of any other cluster nobody knows who writes Applications there.
+#[tokio::test]
+async fn plan_reads_repositories_of_this_machine_for_its_own_cluster_alone() {
+    let board = Board::up("console: off\noperators: {engine: {}}\n");
+    let outside = board.outside("console: off\noperators: {engine: {}}\n");
+    board.row("engine", |_| true).await;
+    assert!(board.ask(&["pause", "engine"]).status.success());
+    let repository = board.file("repository");
+    fs::create_dir_all(repository.join("deploy")).unwrap();
+    fs::write(repository.join("deploy/page.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\n")
+        .unwrap();
+    git(&repository, &["init", "--quiet", "--initial-branch", "main"]);
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "--quiet", "--message", "One"]);
+    post(&board, "/api/v1/namespaces", &json!({"metadata": {"name": "argocd"}})).await;
+    let url = format!("file://{}", repository.display());
+    let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "web"},
+        "spec": {"project": "default", "source": {"repoURL": url, "path": "deploy", "targetRevision": "main"},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": "web"}}});
+    post(&board, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", &application).await;
+    let plan = |state: &Path| {
+        let (config, state) = (outside.to_str().unwrap(), state.to_str().unwrap());
+        let output = run(&["plan", "--config", config, "--state-dir", state]);
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), said(&output))
+    };
+    let own = plan(&board.file("state"));
+    assert!(own.contains("OutOfSync") && !own.contains("is not allowed here"), "{own}");
+    let other = Board::up("console: off\noperators: {engine: {}}\n");
+    for state in [other.file("state"), board.file("nowhere")] {
+        let foreign = plan(&state);
+        assert!(foreign.contains("file:// is not allowed here") && !foreign.contains("OutOfSync"), "{foreign}");
+    }
 }
 
 #[tokio::test]

@@ -384,6 +384,23 @@ async fn changed_limits_are_taken_up_and_a_bad_file_changes_nothing() {
     let said = board.said();
     assert!(said.contains("\ntook up the changed configuration: limits of greeter\n"), "{said}");
     assert!(said.contains("\nhint: restart to take it up\n"), "{said}");
+
+    // What is as it was when the process started needs no restart.
+    fs::write(&file, "operators:\n  greeter: {debounce: 1s}\n").unwrap();
+    let since = |heard: &str| heard[said.len()..].to_string();
+    let heard = eventually("a word of the last file", || async {
+        let heard = since(&board.said());
+        heard.contains("took up the changed configuration: limits of greeter\n").then_some(heard)
+    })
+    .await;
+    // The next file is told of behind all that was to be said of this one.
+    fs::write(&file, "operators:\n  greeter: {debounce: soon}\n").unwrap();
+    let heard = eventually("a word of the next file", || async {
+        let later = since(&board.said());
+        (later.len() > heard.len() && later.contains("stays in force\n")).then_some(later)
+    })
+    .await;
+    assert!(!heard.contains("restart"), "{heard}");
 }
 
 #[tokio::test]

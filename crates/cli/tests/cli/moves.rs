@@ -23,10 +23,11 @@ struct Yard {
 }
 
 impl Yard {
-    async fn open() -> Yard {
+    async fn open(isolation: bool) -> Yard {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
-        fs::write(file("switchboard.yaml"), CONFIG).unwrap();
+        let config = CONFIG.replace("argocd}", &format!("argocd, isolation: {isolation}}}"));
+        fs::write(file("switchboard.yaml"), config).unwrap();
         let mut command = switchboard(&["up", "--ephemeral", "--example", "deployments", "--config"]);
         command.arg(file("switchboard.yaml")).arg("--state-dir").arg(file("state"));
         let serving = Serving::start_with(command, Stdio::from(File::create(file("said")).unwrap()));
@@ -110,7 +111,7 @@ impl Yard {
 
 #[tokio::test]
 async fn a_unit_is_moved_through_the_console_by_who_may() {
-    let yard = Yard::open().await;
+    let yard = Yard::open(true).await;
     let deployed = yard.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
     let (stranger, mover) = (yard.token("stranger", &["get"]).await, yard.token("mover", &["move"]).await);
     let (status, problem) = yard.move_to(&stranger, "team", "argocd-2");
@@ -149,4 +150,16 @@ async fn a_unit_is_moved_through_the_console_by_who_may() {
         let words = format!("system:serviceaccount:default:{who} asked for `{command}`: {came}");
         assert!(log.contains(&words), "{words} is not written down in {log}");
     }
+}
+
+/// What a backend was told by its configuration alone, a command that knows nothing but its database goes by.
+#[tokio::test]
+async fn a_unit_is_moved_without_a_project_where_tenants_have_none() {
+    let yard = Yard::open(false).await;
+    yard.fleet(&["move", "team", "--to", "argocd-2"]);
+    let projects = yard.get("/apis/argoproj.io/v1alpha1/namespaces/argocd-2/appprojects").await.unwrap();
+    let names: Vec<&Value> = projects["items"].as_array().unwrap().iter().map(|one| &one["metadata"]["name"]).collect();
+    assert!(!names.iter().any(|name| name.as_str().unwrap().starts_with("app-project-")), "{names:?}");
+    let applications = yard.get("/apis/argoproj.io/v1alpha1/namespaces/argocd-2/applications").await.unwrap();
+    assert_eq!(applications["items"][0]["spec"]["project"], "default");
 }

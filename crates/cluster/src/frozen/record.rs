@@ -38,8 +38,10 @@ pub struct Wish {
     pub namespace: String,
     /// The name in the path; empty for a create.
     pub name: String,
-    /// The media type of the body. What came as protobuf is JSON here.
+    /// The media type of the body. What came as protobuf or YAML is JSON here.
     pub content_type: String,
+    /// The media type it was sent with.
+    pub sent_as: String,
     /// The parameters.
     pub query: Vec<(String, String)>,
     /// The body.
@@ -64,9 +66,12 @@ pub struct Kind {
 
 /// Answers a write and hands it over.
 pub(crate) async fn record(call: Call, sent: Bytes, recorder: &Recorder) -> Result<Answer, Status> {
+    let sent_as = header(&call, CONTENT_TYPE.as_str());
+    // Tried as it came: JSON made of YAML no longer tells of keys that stand twice, which a server may refuse.
+    let as_it_came = (!is_deletion(&call)).then(|| (pretending(&call), sent.clone()));
     let (call, sent) = readable(call, sent)?;
-    let pretended = verbs::perform(pretending(&call), pretending_body(&call, &sent)).await;
-    let answer = match pretended {
+    let (asked, asking) = as_it_came.unwrap_or_else(|| (pretending(&call), pretending_body(&sent)));
+    let answer = match verbs::perform(asked, asking).await {
         Err(status) if status.code == 404 && is_unknown(&call) => unknown(&call, &sent)?,
         Err(status) if status.code == 422 && is_unfinished(&call, &status).await => unknown(&call, &sent)?,
         other => other?,
@@ -74,7 +79,7 @@ pub(crate) async fn record(call: Call, sent: Bytes, recorder: &Recorder) -> Resu
     let answer = if call.info.verb == "delete" { gone(&call)? } else { answer };
     let token = call.info.subresource == "token";
     if !is_dry_run(&call, &sent) && !token {
-        for wish in wishes(&call, &sent).await? {
+        for wish in wishes(&call, &sent, &sent_as).await? {
             recorder(&wish).map_err(|message| Status::internal(format!("could not record the write: {message}")))?;
         }
     }
@@ -94,14 +99,18 @@ fn gone(call: &Call) -> Result<Answer, Status> {
     Ok(Answer::encoded(200, &done, encoding))
 }
 
-/// Typed clients send built-in kinds as protobuf, which no file should hold.
+/// Typed clients send built-in kinds as protobuf, which no file should hold, and some send YAML: whoever looks into a body behind
+/// this finds JSON.
 fn readable(mut call: Call, sent: Bytes) -> Result<(Call, Bytes), Status> {
-    if sent.is_empty() || call.info.verb == "patch" || media::input(&call.headers).ok() != Some(Encoding::Protobuf) {
+    let encoding = media::input(&call.headers).ok().filter(|encoding| *encoding != Encoding::Json);
+    let Some(encoding) = encoding.filter(|_| !sent.is_empty() && call.info.verb != "patch") else {
         return Ok((call, sent));
-    }
-    let decoded = body::decode(Encoding::Protobuf, &sent)?;
+    };
+    let decoded = body::decode(encoding, &sent)?;
     call.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok((call, json::to_vec(&decoded.value).into()))
+    // YAML of nothing but comments says nothing, as an empty body does.
+    let said = if decoded.value.is_null() { Bytes::new() } else { json::to_vec(&decoded.value).into() };
+    Ok((call, said))
 }
 
 fn pretending(call: &Call) -> Call {
@@ -124,9 +133,9 @@ fn is_deletion(call: &Call) -> bool {
 }
 
 /// A deletion has its options in the body, and then those of the query do not count.
-fn pretending_body(call: &Call, sent: &Bytes) -> Bytes {
+fn pretending_body(sent: &Bytes) -> Bytes {
     match json::read(sent) {
-        Ok(document) if is_deletion(call) && document.value.is_object() => {
+        Ok(document) if document.value.is_object() => {
             let mut options = document.value;
             options["dryRun"] = json!(["All"]);
             json::to_vec(&options).into()
@@ -182,13 +191,15 @@ fn unknown(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
 }
 
 fn media_is_apply(call: &Call) -> bool {
-    let value = call.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.starts_with("application/apply-patch")
+    header(call, CONTENT_TYPE.as_str()).starts_with("application/apply-patch")
+}
+
+fn header(call: &Call, name: &str) -> String {
+    call.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_string()
 }
 
 /// A deletion of many is one deletion each: who carries it out must not find more.
-async fn wishes(call: &Call, sent: &Bytes) -> Result<Vec<Wish>, Status> {
-    let header = |name: &str| call.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+async fn wishes(call: &Call, sent: &Bytes, sent_as: &str) -> Result<Vec<Wish>, Status> {
     let one = Wish {
         verb: call.info.verb,
         kind: call.resource.kind.clone(),
@@ -196,10 +207,11 @@ async fn wishes(call: &Call, sent: &Bytes) -> Result<Vec<Wish>, Status> {
         subresource: call.info.subresource.clone(),
         namespace: call.namespace().to_string(),
         name: call.info.name.clone(),
-        content_type: header(CONTENT_TYPE.as_str()).to_string(),
+        content_type: header(call, CONTENT_TYPE.as_str()),
+        sent_as: sent_as.to_string(),
         query: call.query.pairs().to_vec(),
         body: sent.clone(),
-        controller: header(CONTROLLER_HEADER).to_string(),
+        controller: header(call, CONTROLLER_HEADER),
     };
     if call.info.verb != "deletecollection" {
         return Ok(vec![one]);

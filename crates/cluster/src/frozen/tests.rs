@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Mutex;
+
 use kube::api::{Api, DynamicObject, ListParams, LogParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind as Gvk};
 use serde_json::json;
@@ -102,4 +104,63 @@ async fn kinds_of_the_dumps_crds_have_their_columns() {
     let table: Value = cluster.client().request(request.body(Vec::new()).unwrap()).await.unwrap();
     assert_eq!(table["columnDefinitions"][1]["name"], "Size");
     assert_eq!(table["rows"][0]["cells"], json!(["jerry", "S"]));
+}
+
+/// A recording server, and what it was asked to write.
+async fn recording() -> (Cluster, Arc<Mutex<Vec<Wish>>>) {
+    let wishes = Arc::new(Mutex::new(Vec::new()));
+    let kept = wishes.clone();
+    let keep: Recorder = Arc::new(move |wish: &Wish| {
+        kept.lock().unwrap().push(wish.clone());
+        Ok(())
+    });
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop", "uid": "u", "resourceVersion": "7"}});
+    let objects = vec![pod(), object("configmaps", true, map)];
+    let (gate, ambient) = (Gate::ephemeral().unwrap(), Ambient::system());
+    (Cluster::recording(gate, ambient, objects, Logs::default(), (vec![], keep)).await, wishes)
+}
+
+async fn send_yaml(cluster: &Cluster, verb: &str, name: &str, body: &str) -> Result<Value, kube::Error> {
+    let path = format!("/api/v1/namespaces/shop/configmaps{name}");
+    let request = http::Request::builder().method(verb).uri(path).header("Content-Type", "application/yaml");
+    cluster.client().request(request.body(body.as_bytes().to_vec()).unwrap()).await
+}
+
+#[tokio::test]
+async fn yaml_is_recorded_as_json() {
+    let (cluster, wishes) = recording().await;
+    let made = send_yaml(&cluster, "POST", "", "metadata:\n  name: b\ndata: {a: 'on'}\n").await.unwrap();
+    assert_eq!(made["data"]["a"], "on");
+    send_yaml(&cluster, "PUT", "/a", "metadata:\n  name: a\ndata: {a: x}\n").await.unwrap();
+    send_yaml(&cluster, "DELETE", "/a", "kind: DeleteOptions\napiVersion: v1\npropagationPolicy: Orphan\n")
+        .await
+        .unwrap();
+    send_yaml(&cluster, "DELETE", "/a", "# nothing to say\n").await.unwrap();
+    let wishes = wishes.lock().unwrap();
+    let verbs: Vec<&str> = wishes.iter().map(|wish| wish.verb).collect();
+    assert_eq!(verbs, ["create", "update", "delete", "delete"]);
+    for wish in wishes.iter() {
+        assert_eq!((&*wish.content_type, &*wish.sent_as), ("application/json", "application/yaml"));
+    }
+    let said = |at: usize| serde_json::from_slice::<Value>(&wishes[at].body).unwrap();
+    assert_eq!((&said(0)["data"]["a"], &said(1)["data"]["a"]), (&json!("on"), &json!("x")));
+    assert_eq!((&said(2)["propagationPolicy"], wishes[3].body.len()), (&json!("Orphan"), 0));
+}
+
+#[tokio::test]
+async fn a_dry_run_in_yaml_is_seen() {
+    let (cluster, wishes) = recording().await;
+    send_yaml(&cluster, "DELETE", "/a", "dryRun:\n- All\n").await.unwrap();
+    send_yaml(&cluster, "DELETE", "", "dryRun: [All]\n").await.unwrap();
+    assert_eq!(wishes.lock().unwrap().len(), 0);
+}
+
+/// What is recorded is JSON, and what is judged is what was sent.
+#[tokio::test]
+async fn keys_that_stand_twice_in_yaml_are_refused_when_asked_to() {
+    let (cluster, wishes) = recording().await;
+    let twice = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\ndata:\n  a: one\n  a: two\n";
+    let refused = send_yaml(&cluster, "POST", "?fieldValidation=Strict", twice).await.unwrap_err().to_string();
+    assert!(refused.contains("already set in map") || refused.contains("duplicate"), "{refused}");
+    assert_eq!(wishes.lock().unwrap().len(), 0);
 }

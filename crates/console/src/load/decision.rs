@@ -87,6 +87,8 @@ fn as_texts<S: serde::Serializer>(lines: &[Line], serializer: S) -> Result<S::Ok
 pub async fn load(source: &Source, id: u64) -> Result<DecisionPage, Problem> {
     let id = DecisionId(id);
     let found = source.handle.journal(move |journal| Some((journal.get(id)?, journal.contents(id)))).await?;
+    // The page shows a command that asks the disk for it.
+    source.handle.keep(vec![id]).await?;
     let (decision, contents) =
         found.ok_or_else(|| Problem::Missing(format!("decision {id} is not kept, or was never made")))?;
     let (state, veil) = (source.state().await?, source.veil().await?);

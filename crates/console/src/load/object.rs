@@ -185,7 +185,7 @@ async fn report(source: &Source, key: &ObjectKey, live: Option<&Value>) -> Resul
             entries.push(Entry::Decision(Box::new(last)));
         }
     }
-    Ok(explain::why(&Target::of(key), None, &entries, &reach, &state, live))
+    Ok(explain::why(&Target::of(key), None, &entries, &reach, &state, live, &|_, _| None))
 }
 
 fn shown(live: &Value, veil: &Veil) -> String {

@@ -12,7 +12,7 @@ fn automated() -> Value {
 
 /// A project as the GitOps Service makes it for a tenant whose namespace is `prod`.
 async fn tenant(stage: &Stage) {
-    let spec = json!({"sourceRepos": ["file://*"], "destinations": [{"name": "in-cluster", "namespace": "prod"}]});
+    let spec = json!({"sourceRepos": ["file://**"], "destinations": [{"name": "in-cluster", "namespace": "prod"}]});
     stage.project("team", spec).await;
     stage.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
 }
@@ -70,7 +70,7 @@ async fn a_repository_makes_no_argo_cd_of_its_own() {
     assert!(stage.get("/api/v1/namespaces/argocd/secrets/mine").await.is_none());
     assert!(stage.get("/api/v1/namespaces/other/configmaps/stolen").await.is_none());
     let project = stage.get(&format!("{ARGO}/appprojects/team")).await.unwrap();
-    assert_eq!(project["spec"]["sourceRepos"], json!(["file://*"]), "it is as it was");
+    assert_eq!(project["spec"]["sourceRepos"], json!(["file://**"]), "it is as it was");
 }
 
 /// Kinds without a namespace, and those of another's namespace.

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use serde_json::json;
+
 use super::*;
 
 #[test]
@@ -25,13 +27,25 @@ fn slim_documents_say_what_is_asked_for_and_no_more() {
 }
 
 #[test]
-fn two_documents_are_joined_and_the_first_counts() {
-    let one = Discovery::carried().slim(&[ResourceType::new("apps", "v1", "deployments")].into());
-    let both = one.and(Discovery::carried());
-    assert!(both.served(&ResourceType::new("batch", "v1", "jobs")).is_some());
-    assert_eq!(
-        both.served(&ResourceType::new("apps", "v1", "daemonsets")),
-        None,
-        "the group and version is the first one's"
-    );
+fn two_documents_are_joined_resource_by_resource_and_the_first_counts() {
+    let of = |resource: &str| ResourceType::new("apps", "v1", resource);
+    let mut one = Discovery::carried().slim(&[of("deployments")].into()).apis().clone();
+    one["items"][0]["versions"][0]["resources"][0]["scope"] = "Cluster".into();
+    let both = Discovery::new(Value::Null, one).and(Discovery::carried());
+    assert!(both.served(&ResourceType::new("batch", "v1", "jobs")).is_some(), "a group of the second");
+    assert!(both.served(&of("daemonsets")).is_some(), "a resource of the second, in a group and version of the first");
+    assert!(!both.served(&of("deployments")).unwrap().namespaced, "the first one's");
+    let said: Vec<&Value> = list(&both.apis()["items"]).filter(|group| group_name(group) == "apps").collect();
+    let resources: Vec<String> =
+        list(&said[0]["versions"][0]["resources"]).map(|resource| text(&resource["resource"])).collect();
+    assert_eq!((said.len(), list(&said[0]["versions"]).count()), (1, 1));
+    assert_eq!(resources.iter().filter(|name| *name == "deployments").count(), 1, "{resources:?}");
+    assert_eq!(both.and(&both), both, "what is known adds nothing");
+}
+
+#[test]
+fn a_group_without_versions_takes_those_of_the_other() {
+    let bare = json!({"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "apps"}}]});
+    let both = Discovery::new(Value::Null, bare).and(Discovery::carried());
+    assert!(both.served(&ResourceType::new("apps", "v1", "deployments")).is_some());
 }

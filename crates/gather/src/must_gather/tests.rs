@@ -107,9 +107,8 @@ fn stray_files_are_named_and_break_nothing() {
 
 #[test]
 fn kinds_come_from_discovery_from_crds_or_from_the_objects() {
-    let own = "{apiVersion: apidiscovery.k8s.io/v2, kind: APIGroupDiscoveryList, items: [{metadata: {name: own.io}, versions: [{version: v1, resources: [{resource: things, responseKind: {kind: Thing, group: '', version: ''}, scope: Cluster, verbs: [list]}]}]}]}";
     let folder = Folder::with(&[
-        ("aggregated-discovery-apis.yaml", own),
+        ("aggregated-discovery-apis.yaml", OWN),
         (
             "cluster-scoped-resources/odd.io/oxen.yaml",
             "{apiVersion: odd.io/v1, kind: List, items: [{apiVersion: odd.io/v1, kind: Ox, metadata: {name: a}}]}",
@@ -121,6 +120,73 @@ fn kinds_come_from_discovery_from_crds_or_from_the_objects() {
     let unknown = ResourceType::new("config.openshift.io", "v1", "ingresses");
     assert_eq!(read.list(&unknown, &Query::all("")), Err(ReadError::UnknownResource(unknown.clone())));
     assert_eq!(Folder::with(&[]).open().list(&unknown, &Query::all("")), Ok(vec![]));
+}
+
+const OWN: &str = "{apiVersion: apidiscovery.k8s.io/v2, kind: APIGroupDiscoveryList, items: [{metadata: {name: own.io}, versions: [{version: v1, resources: [{resource: things, responseKind: {kind: Thing, group: '', version: ''}, scope: Cluster, verbs: [list]}]}]}]}";
+const CRD: &str = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: lamps.acme.io}, spec: {group: acme.io, scope: Namespaced, names: {plural: lamps, kind: Lamp}, versions: [{name: v1, served: true}, {name: v2, served: true}, {name: v1alpha1, served: false}]}}";
+const OX: &str = "{apiVersion: odd.io/v1, kind: Ox, metadata: {name: a}}";
+
+#[test]
+fn documents_are_found_in_an_archive_and_below_the_folder_of_an_image() {
+    let folder = Folder::with(&[
+        ("dump/registry-sha256-0123/aggregated-discovery-apis.yaml", OWN),
+        ("dump/registry-sha256-0123/namespaces/shop/core/secrets.yaml", LIST),
+    ]);
+    let archive = folder.0.path().join("dump.tar.gz");
+    let mut packed = tar::Builder::new(flate2::write::GzEncoder::new(
+        std::fs::File::create(&archive).unwrap(),
+        flate2::Compression::fast(),
+    ));
+    packed.append_dir_all("must-gather", folder.0.path().join("dump")).unwrap();
+    packed.into_inner().unwrap().finish().unwrap();
+    for path in [folder.0.path().join("dump"), archive] {
+        let read = MustGather::open(&path).unwrap();
+        assert_eq!(read.problems(), []);
+        assert!(read.discovery().served(&ResourceType::new("own.io", "v1", "things")).is_some(), "{}", path.display());
+        let carried = ResourceType::new("config.openshift.io", "v1", "ingresses");
+        assert_eq!(
+            read.discovery().served(&carried),
+            None,
+            "only one that has no documents of its own gets the carried"
+        );
+        assert_eq!(names(read.list(&secrets(), &Query::all("shop"))), ["a", "b"]);
+    }
+}
+
+#[test]
+fn crds_and_objects_say_what_is_served_beside_the_documents() {
+    let files = [
+        ("cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions/lamps.acme.io.yaml", CRD),
+        ("cluster-scoped-resources/odd.io/oxen/a.yaml", OX),
+    ];
+    let documents = [("aggregated-discovery-apis.yaml", OWN)];
+    for (folder, known) in [
+        (Folder::with(&files), ("", "v1", "pods")),
+        (Folder::with(&[&files[..], &documents].concat()), ("own.io", "v1", "things")),
+    ] {
+        let read = folder.open();
+        let served = |(group, version, resource): (&str, &str, &str)| {
+            let served = read.discovery().served(&ResourceType::new(group, version, resource));
+            served.map(|served| (served.kind.to_string(), served.namespaced))
+        };
+        assert!(served(known).is_some(), "what the documents say stays");
+        assert_eq!(served(("acme.io", "v1", "lamps")), Some(("acme.io/v1, Kind=Lamp".into(), true)));
+        assert!(served(("acme.io", "v2", "lamps")).is_some() && served(("acme.io", "v1alpha1", "lamps")).is_none());
+        assert_eq!(served(("odd.io", "v1", "oxen")), Some(("odd.io/v1, Kind=Ox".into(), false)));
+        let slim = read.discovery().slim(&[ResourceType::new("acme.io", "v1", "lamps")].into());
+        assert_eq!(slim.apis()["items"][0]["versions"][0]["resources"][0]["scope"], "Namespaced");
+        assert_eq!(slim.apis()["kind"], "APIGroupDiscoveryList");
+    }
+}
+
+#[test]
+fn a_broken_document_is_named_and_the_carried_one_counts() {
+    for broken in ["{broken", "- a\n"] {
+        let read = Folder::with(&[("img/aggregated-discovery-api.yaml", broken)]).open();
+        let files: Vec<&str> = read.problems().iter().map(|problem| &*problem.file).collect();
+        assert_eq!(files, ["img/aggregated-discovery-api.yaml"]);
+        assert!(read.discovery().served(&ResourceType::new("", "v1", "pods")).is_some());
+    }
 }
 
 #[test]

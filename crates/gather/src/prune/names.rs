@@ -80,10 +80,11 @@ fn names(path: &str, object: &Value) -> Result<(Names, Vec<String>), String> {
             Value::String(name) if name.is_empty() => {}
             Value::String(name) => names.push((location, name.clone())),
             Value::Array(items) if items.iter().all(Value::is_string) => {
-                let items = items.iter().enumerate();
-                names.extend(items.map(|(index, item)| {
+                let items = items.iter().filter_map(Value::as_str).enumerate();
+                // Here as well: a request for an object without a name is one for all of them.
+                names.extend(items.filter(|(_, item)| !item.is_empty()).map(|(index, item)| {
                     let location = [&location[..], &[Segment::Index(index)]].concat();
-                    (location, item.as_str().unwrap_or_default().to_string())
+                    (location, item.to_string())
                 }));
             }
             other => problems.push(format!("{path} finds no name, but {}", shape(other))),

@@ -129,17 +129,59 @@ fn another_version_is_an_error_and_not_an_absence() {
     );
 }
 
+/// One object for each name: a request without a name is answered with all of them.
+#[test]
+fn an_empty_name_among_others_names_nothing() {
+    let inputs = |path: &str| {
+        format!(
+            "{{resourceReferences: [{{{CONFIG}, type: ImplicitNamespacedReference, implicitNamespacedReference: {{{SECRETS}, namespace: shop, nameJSONPath: '{path}'}}}}]}}"
+        )
+    };
+    let from = dump(json!({"names": ["", "b"]}));
+    for path in ["$.spec.names", "$.spec.names[*]"] {
+        check(&inputs(path), &from, &["configs.example.com/cluster", "secrets/shop/b"]);
+        let text = format!("applyConfigurationResources: {}", inputs(path));
+        let inputs = InputResources::read(&text).unwrap();
+        let mut asked = Pruning::new(&inputs.apply_configuration_resources, Rules::Native);
+        let first = asked.questions().remove(0);
+        let config = ask(&first, &from);
+        asked.answer(first, config);
+        assert_eq!(asked.questions().iter().map(ToString::to_string).collect::<Vec<_>>(), ["secrets/shop/b"], "{path}");
+    }
+}
+
 #[test]
 fn secrets_keep_their_keys() {
-    let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"}}, "data": {"tls.key": "c2VjcmV0"}, "type": "x"});
+    let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"tls.key": "c2VjcmV0"}, "stringData": {"a": "b"}, "type": "x"});
+    let mut list = json!({"apiVersion": "v1", "kind": "SecretList", "items": [{"metadata": {"name": "a"}, "data": {"tls.key": "c2VjcmV0"}}]});
     redact(&mut secret);
     assert_eq!(
         secret,
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {"a": "b"}}, "data": {"tls.key": "cmVkYWN0ZWQ="}, "type": "x"})
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"tls.key": "cmVkYWN0ZWQ="}, "stringData": {"a": "redacted"}, "type": "x"})
     );
-    let mut other = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
+    redact(&mut list);
+    assert_eq!(list["items"][0]["data"], json!({"tls.key": "cmVkYWN0ZWQ="}), "nor does a list of them tell");
+    let mut other =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"annotations": {"a": "b"}}, "data": {"a": "b"}});
     redact(&mut other);
-    assert_eq!(other["data"]["a"], "b");
+    assert_eq!((&other["data"]["a"], &other["metadata"]["annotations"]["a"]), (&json!("b"), &json!("b")));
+}
+
+#[test]
+fn annotations_of_secrets_tell_nothing_either() {
+    let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "openshift.io/token-secret.name": "builder-token-x",
+        "openshift.io/token-secret.value": "eyJhbGciOi",
+        "somebody.example.com/note": "eyJhbGciOi",
+        "auth.openshift.io/certificate-not-after": "2027-01-02T03:04:05Z"}}});
+    redact(&mut secret);
+    let expected = json!({
+        "openshift.io/token-secret.name": "builder-token-x",
+        "openshift.io/token-secret.value": "redacted",
+        "somebody.example.com/note": "redacted",
+        "auth.openshift.io/certificate-not-after": "2027-01-02T03:04:05Z"});
+    assert_eq!(secret["metadata"]["annotations"], expected);
 }
 
 mod properties {

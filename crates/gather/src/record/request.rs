@@ -9,6 +9,7 @@ use crate::mutation::{Action, Mutation, Place};
 
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
 /// The media types the original takes, and nothing behind them.
 const TAKEN: [&str; 5] = [
     JSON,
@@ -79,7 +80,7 @@ pub fn mutation_of(request: &Request<'_>, rules: Rules) -> Result<Mutation, Reco
         Mutation::patch(Place::Unspecified, action, &request.of, (namespace, request.name), media, request.body)
             .map_err(|error| RecordError::JsonPatch(error.to_string()))?
     } else {
-        let body = body(request, action, rules)?;
+        let body = body(request, media, action, rules)?;
         if rules == Rules::Original {
             check_names(request, action, &body)?;
         }
@@ -136,14 +137,14 @@ fn action(request: &Request<'_>, media: &str) -> Result<Action, RecordError> {
 }
 
 /// The object that was sent. What a client may leave out and a reader of files needs is filled in.
-fn body(request: &Request<'_>, action: Action, rules: Rules) -> Result<Value, RecordError> {
+fn body(request: &Request<'_>, media: &str, action: Action, rules: Rules) -> Result<Value, RecordError> {
     let empty = request.body.iter().all(u8::is_ascii_whitespace);
     if empty && action == Action::Delete && rules == Rules::Native {
         return Ok(delete_options(request, Map::new()));
     }
-    let value = if action.is_apply() && rules == Rules::Native {
-        let text = String::from_utf8_lossy(request.body);
-        yaml::read(&text).map_err(|error| RecordError::Body(error.to_string()))?.value
+    let value = if (action.is_apply() || media == YAML) && rules == Rules::Native {
+        let text = std::str::from_utf8(request.body).map_err(|error| RecordError::Body(error.to_string()))?;
+        yaml::read(text).map_err(|error| RecordError::Body(error.to_string()))?.value
     } else {
         json::read(request.body).map_err(|error| RecordError::Body(error.to_string()))?.value
     };

@@ -79,6 +79,18 @@ fn what_the_original_refuses_is_recorded_by_us() {
 }
 
 #[test]
+fn yaml_is_read_and_by_the_originals_rules_refused() {
+    let body = "metadata:\n  name: web\ndata: {a: yes}\n";
+    for (verb, name) in [("create", ""), ("update", "web"), ("delete", "web")] {
+        let sent = request(verb, name, "application/yaml; charset=utf-8", body);
+        let made = mutation_of(&sent, Rules::Native).unwrap();
+        assert_eq!((&*made.name, &made.body_value().unwrap()["data"]["a"]), ("web", &serde_json::Value::Bool(true)));
+        let refused = mutation_of(&sent, Rules::Original).unwrap_err().to_string();
+        assert!(refused.starts_with("incorrect Content-Type header"), "{refused}");
+    }
+}
+
+#[test]
 fn options_come_from_the_query() {
     let query =
         [("fieldManager", "x"), ("force", "true"), ("pretty", "true")].map(|(k, v)| (k.to_string(), v.to_string()));

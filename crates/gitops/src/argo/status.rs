@@ -57,6 +57,23 @@ pub fn unpack(bytes: &[u8]) -> Result<Value, StatusError> {
     Ok(keys::without_nothing(keys::restore(status)))
 }
 
+/// When Argo CD compared last. It says so at every look, whatever it found.
+const COMPARED_AT: &str = "reconciledAt";
+
+/// A status but for when it was found so.
+pub fn timeless(mut status: Value) -> Value {
+    if let Some(said) = status.as_object_mut() {
+        said.remove(COMPARED_AT);
+    }
+    status
+}
+
+/// Whether a column says the same, but for when.
+pub fn is_told(bytes: &[u8], status: &Value) -> bool {
+    let now = pack(status).and_then(|packed| unpack(&packed));
+    matches!((unpack(bytes), now), (Ok(before), Ok(now)) if timeless(before.clone()) == timeless(now.clone()))
+}
+
 /// What a tenant is told: Argo CD's words, but for the environment, which has the tenant's name for it.
 ///
 /// The backend's own condition is not Argo CD's to resolve: the original does so at every look.

@@ -50,6 +50,10 @@ pub const WAKE_MS: i64 = 2 * 60 * 1000;
 /// How often is looked at what has no events.
 const LOOK_AGAIN_MS: u64 = 500;
 
+/// Steps of a unit that is on its way, while its rows name the source: its room at the target is taken. One that goes back needs none.
+pub const ARRIVING: [MoveStep; 6] =
+    [MoveStep::Freeze, MoveStep::Prepare, MoveStep::Copy, MoveStep::Pause, MoveStep::Release, MoveStep::Flip];
+
 /// Everything that is known of a move.
 pub struct Scene<'a> {
     /// When.

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use switchboard_ledger::ids::{EngineInstanceId, InstanceState};
-use switchboard_ledger::rows::fleet::{Member, Placement};
-use switchboard_ledger::rows::{ClusterAccess, EngineInstance};
-use switchboard_ledger::{Change, Moment};
+use switchboard_ledger::rows::fleet::{Member, Move, Placement};
+use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance};
+use switchboard_ledger::{Bound, Change, Filter, Moment};
 
-use super::Unit;
+use super::{Unit, moving};
 
 /// How many Applications an instance is given unless somebody says otherwise: what a default-size Argo CD carries.
 pub const MAX_APPLICATIONS: i64 = 1000;
@@ -26,6 +26,45 @@ pub struct Candidate {
     pub applications: u64,
     /// How many units it has.
     pub environments: u64,
+    /// What is on its way to it.
+    pub coming: Coming,
+}
+
+/// Units that move to an Argo CD and are not there yet. They count as if they were: nobody else is given their room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coming {
+    /// How many units, each with a move of its own.
+    pub units: u64,
+    /// How many Applications they have.
+    pub applications: u64,
+}
+
+impl Candidate {
+    /// How many Applications it has, or will have.
+    pub fn all_applications(&self) -> u64 {
+        self.applications + self.coming.applications
+    }
+
+    /// How many units it has, or will have.
+    pub fn all_units(&self) -> u64 {
+        self.environments + self.coming.units
+    }
+
+    /// Makes sure that there is room for a unit, which is placed or begins to come before this in the same list, and for so many
+    /// Applications of it. Whoever else gives it something at the same time is counted, or has to look again.
+    pub fn room(&self, member: &Member, applications: u64, is_move: bool) -> Change {
+        let id = &self.instance.id;
+        let max = |max: i64| u64::try_from(max).unwrap_or_default();
+        let moves = || Filter::all().is("target_id", id).any("step", moving::ARRIVING);
+        let units = Bound::of(max(member.max_environments))
+            .counting::<Placement>(Filter::all().is("instance_id", id))
+            .counting::<Move>(moves());
+        // How many Applications others bring was counted when this was decided: nobody else may have begun to come since.
+        let others = self.coming.units + u64::from(is_move);
+        let most = max(member.max_applications).saturating_sub(self.coming.applications + applications);
+        let applications = Bound::of(most).counting::<Application>(Filter::all().is("engine_instance_inst_id", id));
+        Change::room(member, vec![units, Bound::of(others).counting::<Move>(moves()), applications])
+    }
 }
 
 /// Where a unit is from now on.
@@ -67,9 +106,11 @@ impl fmt::Display for NoRoom {
 /// # Guarantees
 /// - A unit is on one instance, whoever asks and however often.           // test: guarantees_a_unit_is_never_split
 /// - A cordoned or full instance is given no new unit.                     // test: guarantees_cordoned_and_full_instances_get_nothing_new
+/// - However many place units at once, and move some: none is above its limits. // test: an_instance_gets_no_more_than_it_takes_however_many_come_at_once
 ///
 /// # Caveats
-/// - Two that place different units at the same time count the same load: an instance may get a few more than its limit.
+/// - A unit that is there stays there whatever its tenant adds to it: it is never split, and its Applications may become more than
+///   the limit of its instance.
 pub fn place(
     unit: &Unit,
     placement: Option<&Placement>,
@@ -82,11 +123,11 @@ pub fn place(
         return Ok(Placed { instance: placement.instance.clone(), placement: placement.clone(), changes });
     }
     let used = access.iter().find(|row| row.user == unit.user && row.environment == unit.environment);
-    let (instance, hold) = match used {
+    let (instance, room) = match used {
         Some(access) => (access.instance.clone(), None),
         None => {
             let (candidate, member) = least_loaded(fleet).ok_or_else(|| no_room(fleet))?;
-            (candidate.instance.id.clone(), Some(Change::hold(member)))
+            (candidate.instance.id.clone(), Some(candidate.room(member, 1, false)))
         }
     };
     let placement = Placement {
@@ -97,8 +138,7 @@ pub fn place(
         moving: None,
         created_on: now,
     };
-    let mut changes: Vec<Change> = hold.into_iter().collect();
-    changes.push(Change::insert(&placement));
+    let changes = std::iter::once(Change::insert(&placement)).chain(room).collect();
     Ok(Placed { instance, placement, changes })
 }
 
@@ -114,13 +154,15 @@ fn least_loaded(fleet: &[Candidate]) -> Option<(&Candidate, &Member)> {
 /// Whether one more unit, with one Application at least, is within both limits.
 pub fn has_room(candidate: &Candidate, member: &Member) -> bool {
     let below = |used: u64, max: i64| u64::try_from(max).is_ok_and(|max| used < max);
-    below(candidate.applications, member.max_applications) && below(candidate.environments, member.max_environments)
+    below(candidate.all_applications(), member.max_applications)
+        && below(candidate.all_units(), member.max_environments)
 }
 
 /// The fuller of both measures, in millionths of its limit.
 fn load(candidate: &Candidate, member: &Member) -> u128 {
     let part = |used: u64, max: i64| u128::from(used) * 1_000_000 / u128::try_from(max.max(1)).unwrap_or(1);
-    part(candidate.applications, member.max_applications).max(part(candidate.environments, member.max_environments))
+    let applications = part(candidate.all_applications(), member.max_applications);
+    applications.max(part(candidate.all_units(), member.max_environments))
 }
 
 fn no_room(fleet: &[Candidate]) -> NoRoom {

@@ -30,6 +30,8 @@ pub struct Registration<'a> {
     pub members: &'a [Member],
     /// What this one takes; as before, or as usual, if nobody says.
     pub limits: Limits,
+    /// Whether the cluster was made anew, and is the one that an instance in a namespace of this name is said to be on.
+    pub anew: bool,
     /// When.
     pub now: Moment,
 }
@@ -102,6 +104,10 @@ fn cluster(input: &Registration<'_>, id: &mut impl FnMut() -> String) -> (Engine
     if let Some(known) = known {
         return (EngineClusterId::from(known.relation_key.as_str()), vec![]);
     }
+    let mut before = input.instances.iter().filter(|one| input.anew && one.namespace == input.namespace.name);
+    if let (Some(before), None) = (before.next(), before.next()) {
+        return (before.cluster.clone(), known_anew(&before.cluster, input.cluster, input.mappings));
+    }
     let credentials = ClusterCredentials {
         id: CredentialsId::from(id()),
         host: Some("host".to_string()),
@@ -123,6 +129,16 @@ fn cluster(input: &Registration<'_>, id: &mut impl FnMut() -> String) -> (Engine
     let mapping = mapping(input.cluster, KubernetesRelation::EngineCluster, cluster.id.as_str());
     let changes = vec![Change::insert(&credentials), Change::insert(&cluster), mapping];
     (cluster.id, changes)
+}
+
+/// A cluster that was made anew is known by its new uid from now on, and by no other.
+pub fn known_anew(cluster: &EngineClusterId, uid: &Uid, mappings: &[KubernetesToDatabase]) -> Vec<Change> {
+    let of_it = |row: &&KubernetesToDatabase| {
+        row.relation == KubernetesRelation::EngineCluster && row.relation_key == cluster.as_str()
+    };
+    let mut changes: Vec<Change> = mappings.iter().filter(of_it).map(Change::delete).collect();
+    changes.push(mapping(uid, KubernetesRelation::EngineCluster, cluster.as_str()));
+    changes
 }
 
 fn mapping(uid: &Uid, relation: KubernetesRelation, key: &str) -> Change {

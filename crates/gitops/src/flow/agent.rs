@@ -8,6 +8,7 @@ use switchboard_ledger::Moment;
 use switchboard_ledger::ids::{DesiredState, SyncOperationId};
 use switchboard_ledger::rows::{Application, Operation, RepositoryCredentials, SyncOperation};
 
+use super::sync_run::NO_APPLICATION;
 use super::{Target, Write};
 use crate::argo::application::{self, FINALIZER};
 use crate::argo::operation::{self, Progress};
@@ -216,7 +217,7 @@ pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Val
     let Some(live) = live else {
         return match row.map(|row| row.desired_state) {
             Some(DesiredState::Running) if is_coming => Step::Wait(LOOK_AGAIN_MS),
-            Some(DesiredState::Running) => Step::Done(Err("the Application does not exist".to_string())),
+            Some(DesiredState::Running) => Step::Done(Err(NO_APPLICATION.to_string())),
             _ => Step::Done(Ok(())),
         };
     };

@@ -11,8 +11,10 @@ use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, EngineInstance, Opera
 use switchboard_ledger::{Change, Secret};
 
 use super::operation::{self, Wish};
+use super::recheck::Asking;
 use super::tenant::Namespace;
 use super::{Decision, Now, Target, Write};
+use crate::kinds::condition::{ERROR_OCCURRED, Truth};
 use crate::kinds::credential::{KIND, Outcome, SECRET_TYPE, conditions};
 use crate::kinds::{self, RepositoryCredential, field};
 use crate::repository::{Login, has_login, login};
@@ -87,8 +89,9 @@ pub struct Answer {
 ///
 /// # Guarantees
 /// - A repository that refused is asked again only about something else.  // test: guarantees_a_repository_is_not_hammered
+/// - What works is tried now and then, and what comes of it is told.      // test: guarantees_what_worked_is_tried_again
 /// - A rotated credential reaches the agent of the Argo CD that uses it.   // test: guarantees_a_rotated_credential_is_sent
-pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Option<Question>) {
+pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Asking<Question>) {
     let mut decision = Decision::default();
     let live = input.credential.filter(|credential| !credential.metadata.is_deleted());
     for known in input.known {
@@ -97,8 +100,15 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, O
             ask(input, &known.row.instance, &known.row.id, &mut id, &mut decision);
         }
     }
-    let question = live.and_then(|live| keep(input, live, &mut id, &mut decision));
-    (decision, question)
+    let asking = live.map_or(Asking::Nothing, |live| keep(input, live, &mut id, &mut decision));
+    (decision, asking)
+}
+
+/// Tells how it stands, of what rows say already: nothing else is known to have changed.
+pub fn retell(live: &RepositoryCredential, answer: Option<&Answer>, now: Now<'_>) -> Decision {
+    let mut decision = Decision::default();
+    tell(live, answer.map_or(&Outcome::Valid, |answer| &answer.outcome), now, &mut decision);
+    decision
 }
 
 fn keep(
@@ -106,36 +116,46 @@ fn keep(
     live: &RepositoryCredential,
     id: &mut impl FnMut() -> String,
     decision: &mut Decision,
-) -> Option<Question> {
+) -> Asking<Question> {
     let judged = live.judge().map_err(Outcome::UnsupportedUrl);
     let login = match judged.and_then(|()| wanted(live, input.secret)) {
         Ok(login) => login,
         Err(outcome) => {
             tell(live, &outcome, input.now, decision);
-            return None;
+            return Asking::Nothing;
         }
     };
     let known = input.known.iter().find(|known| known.mapping.resource_uid == live.metadata.id());
     let row = row(input, live, known, &login);
-    if known.is_some_and(|known| known.row == row) {
-        tell(live, &Outcome::Valid, input.now, decision);
-        return None;
-    }
+    let is_stored = known.is_some_and(|known| known.row == row);
     let question =
         Question { digest: digest_of(&live.spec.repository, &login), url: live.spec.repository.clone(), login };
     match input.answer.filter(|answer| answer.digest == question.digest) {
-        None => Some(question),
-        Some(Answer { outcome: Outcome::Valid, .. }) => {
-            store(input, live, known, row, id, decision);
+        // What it was told last was something else, or that it works no longer.
+        None if !is_stored || is_refused(live) => Asking::Now(question),
+        None => {
             tell(live, &Outcome::Valid, input.now, decision);
-            None
+            Asking::Later(question)
+        }
+        Some(Answer { outcome: Outcome::Valid, .. }) => {
+            if !is_stored {
+                store(input, live, known, row, id, decision);
+            }
+            tell(live, &Outcome::Valid, input.now, decision);
+            Asking::Later(question)
         }
         // What a repository refuses is not stored: Argo CD keeps what worked.
         Some(answer) => {
             tell(live, &answer.outcome, input.now, decision);
-            None
+            if is_stored { Asking::Later(question) } else { Asking::Nothing }
         }
     }
+}
+
+/// Whether a tenant was told that something is wrong.
+fn is_refused(live: &RepositoryCredential) -> bool {
+    let told = &live.status.conditions;
+    told.iter().any(|one| one.r#type == ERROR_OCCURRED && one.status == Truth::True)
 }
 
 fn wanted(live: &RepositoryCredential, secret: Option<&SecretData>) -> Result<Login, Outcome> {

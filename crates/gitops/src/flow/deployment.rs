@@ -1,16 +1,20 @@
 //! A deployment: from the tenant's wish to the row of an Application, and from what Argo CD says back to the tenant.
 
+mod removal;
+
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{
-    ApplicationId, ManagedEnvironmentId, OperationId, OperationResource, OperationState, Uid,
+    ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationId, OperationResource, OperationState,
 };
 use switchboard_ledger::rows::{
     AppProjectRepository, Application, ApplicationOwner, ApplicationState, ClusterUser, DeploymentToApplication,
     EngineInstance, Operation, SyncOperation,
 };
+
+pub use removal::{forget, removal_id, removal_of};
 
 use super::operation::{self, Wish};
 use super::tenant::{self, Namespace};
@@ -19,12 +23,9 @@ use crate::argo::spec_field::{self, Wanted};
 use crate::argo::{self, DEFAULT_PROJECT, IN_CLUSTER};
 use crate::kinds::condition::{self, ERROR_OCCURRED, Truth, UNKNOWN_ERROR};
 use crate::kinds::deployment::{
-    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, DeploymentStatus, FINALIZER, KIND, Mode, NO_OWN_CLUSTER,
+    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, DeploymentStatus, KIND, Mode, NO_OWN_CLUSTER,
 };
 use crate::kinds::{self, Deployment};
-
-/// How soon a removal that failed is tried again.
-const RETRY_REMOVAL_MS: i64 = 30 * 1000;
 
 /// Everything that is known when a deployment is decided on.
 pub struct Input<'a> {
@@ -34,6 +35,8 @@ pub struct Input<'a> {
     pub namespace: &'a Namespace,
     /// The tenant.
     pub user: &'a ClusterUser,
+    /// Whether the tenant has a row.
+    pub is_tenant: bool,
     /// The resource; none if it is gone.
     pub deployment: Option<&'a Deployment>,
     /// Rows of this and of earlier resources of its namespace and name.
@@ -42,8 +45,10 @@ pub struct Input<'a> {
     pub environment: Environment<'a>,
     /// The Argo CD that is to deploy it, if it is new or goes elsewhere from now on.
     pub instance: &'a EngineInstance,
-    /// Operations about its Applications, and the one of its removal.
+    /// Operations about its Applications, and those of its removal.
     pub operations: &'a [Operation],
+    /// Every Argo CD there is, if it goes and nothing says any more which one had it.
+    pub instances: &'a BTreeSet<EngineInstanceId>,
     /// The tenant's repositories as they are.
     pub repositories: &'a [AppProjectRepository],
     /// The tenant's repositories as its resources name them, normalised.
@@ -91,7 +96,7 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> Decision {
     let live = input.deployment.filter(|deployment| !deployment.metadata.is_deleted());
     for known in input.known {
         if live.is_none_or(|live| live.metadata.id() != known.mapping.deployment_uid) {
-            remove(input, known, &mut decision);
+            removal::remove(input, known, &mut decision);
         }
     }
     let repositories =
@@ -101,78 +106,11 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> Decision {
         (None, deleted) => {
             decision.changes.extend(repositories);
             if let Some(deleted) = deleted {
-                release(input, deleted, &mut decision);
+                removal::release(input, deleted, &mut decision);
             }
         }
     }
     decision
-}
-
-/// The id of the Operation that removes what a deployment was: always the same, so that it is asked for once and found again.
-pub fn removal_id(deployment: &Uid) -> OperationId {
-    OperationId::from(format!("{}{deployment}", operation::REMOVAL))
-}
-
-/// Removes all rows of a deployment, in an order in which none refers to one that is gone.
-pub fn forget(known: &Known) -> Vec<Change> {
-    let mut changes: Vec<Change> = known.state.iter().map(Change::delete).collect();
-    for sync in &known.syncs {
-        changes.push(Change::update(sync, &SyncOperation { application: None, ..sync.clone() }));
-    }
-    changes.push(Change::delete(&known.mapping));
-    changes.extend(known.owners.iter().map(Change::delete));
-    changes.extend(known.application.iter().map(Change::delete));
-    changes
-}
-
-/// Removes all rows of a deployment, and asks the agent to follow.
-fn remove(input: &Input<'_>, known: &Known, decision: &mut Decision) {
-    let changes = &mut decision.changes;
-    changes.extend(forget(known));
-    let Some(application) = &known.application else { return };
-    let id = removal_id(&known.mapping.deployment_uid);
-    let wish = Wish {
-        instance: &application.instance,
-        resource: OperationResource::Application,
-        resource_id: application.id.as_str(),
-        // Rows of an earlier namespace of the same name are an earlier tenant's.
-        owner: known.owners.first().map_or(&input.user.id, |owner| &owner.user),
-    };
-    changes.push(Change::put(&operation::row(&wish, id, input.now.moment)));
-}
-
-/// Lets a resource go once the agent has removed what was deployed; says so if it could not.
-fn release(input: &Input<'_>, deleted: &Deployment, decision: &mut Decision) {
-    if !input.known.is_empty() || !deleted.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
-        return;
-    }
-    let removal = removal_id(&deleted.metadata.id());
-    match input.operations.iter().find(|row| row.id == removal) {
-        Some(row) if row.state == OperationState::Failed => {
-            let why = row.human_readable_state.as_deref().unwrap_or(UNKNOWN_ERROR);
-            let said = format!("unable to delete the resources of the GitOpsDeployment: {why}");
-            tell_error(deleted, &said, input.now, decision);
-            if input.now.moment.since_ms(row.last_state_update) >= RETRY_REMOVAL_MS {
-                let again = Operation {
-                    state: OperationState::Waiting,
-                    last_state_update: input.now.moment,
-                    created_on: input.now.moment,
-                    // What it said of the last time is no note of this one.
-                    human_readable_state: None,
-                    ..row.clone()
-                };
-                decision.changes.push(Change::update(row, &again));
-            } else {
-                decision.again_in(RETRY_REMOVAL_MS as u64);
-            }
-        }
-        Some(row) if row.state != OperationState::Completed => {}
-        // Done, or never begun, or done so long ago that the row is gone.
-        _ => {
-            let left: Vec<&String> = deleted.metadata.finalizers.iter().filter(|f| *f != FINALIZER).collect();
-            decision.writes.push(Write::Merge(target(deleted), json!({ "metadata": { "finalizers": left } })));
-        }
-    }
 }
 
 /// Makes the rows of a deployment what the tenant wants, and tells the tenant how it stands.

@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod parting;
+mod question;
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use serde_json::json;
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
-    OperationId, OperationResource, ServiceAccountId,
+    OperationId, OperationResource,
 };
 use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{
@@ -22,7 +23,10 @@ use switchboard_ledger::rows::{
 };
 use switchboard_ledger::{Moment, Secret};
 
+pub use question::{Answer, Question, Questions};
+
 use super::operation::{self, Wish};
+use super::recheck::Asking;
 use super::tenant::{self, Namespace};
 use super::{Decision, Now, Target, Write};
 use crate::argo::spec_field;
@@ -86,78 +90,12 @@ pub struct Known {
     pub applications: Vec<Application>,
 }
 
-/// What is to be asked of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Do these work? With `install`, a service account of ours is made first, and its token is the answer.
-    Verify {
-        /// Of what this was taken; it comes back with the answer.
-        digest: String,
-        /// In the names of what is made there.
-        uid: String,
-        /// The URL.
-        host: String,
-        /// As whom.
-        access: Access,
-        /// Whether the server is not checked.
-        allow_insecure: bool,
-        /// The namespace to look at; none is the list of all.
-        namespace: Option<String>,
-        /// Whether a service account of ours is to be made.
-        install: bool,
-    },
-    /// Remove a service account of ours and its role.
-    Retire {
-        /// Which, and how its cluster is reached.
-        account: ServiceAccount,
-    },
-}
-
-/// What is to be asked. Neither waits for the other: a cluster that is gone keeps no other from being used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Questions {
-    /// Whether credentials work.
-    pub verify: Option<Question>,
-    /// That a service account goes.
-    pub retire: Option<Question>,
-}
-
-/// What came of a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// They work. With it comes the token of the service account that was made.
-    Verified {
-        /// Of what was asked.
-        digest: String,
-        /// That token.
-        token: Option<Secret>,
-    },
-    /// They do not.
-    Refused {
-        /// Of what was asked.
-        digest: String,
-        /// In a word.
-        reason: Reason,
-        /// In more words.
-        message: String,
-    },
-    /// The service account is gone, or the cluster takes our word for nothing any more.
-    Retired {
-        /// Which.
-        account: ServiceAccountId,
-    },
-    /// It is there yet, or nobody can tell.
-    Kept {
-        /// Which.
-        account: ServiceAccountId,
-    },
-}
-
 /// Decides. With the decision comes what is to be asked, if anything.
 ///
 /// # Guarantees
 /// - A credential that was rotated, and a changed wish for a service account, are noticed. // test: guarantees_a_rotation_is_noticed
 /// - What is ours on a target is removed before what it takes to do so is forgotten.       // test: guarantees_what_is_ours_is_removed_first
+/// - What works is tried now and then, and what comes of it is told.       // test: guarantees_what_worked_is_tried_again
 pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Questions) {
     let mut decision = Decision::default();
     let live = input.environment.filter(|environment| !environment.metadata.is_deleted());
@@ -167,13 +105,25 @@ pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Q
         }
         forget(input, known, &mut id, &mut decision);
     }
-    let adopted = account::adopted(input.known, input.accounts, &mut id);
-    decision.changes.extend(adopted.iter().map(Change::insert));
-    let accounts = input.accounts.iter().chain(&adopted);
-    let unwanted = accounts.filter(|account| !account::is_wanted(account, live, input.known));
+    let accounts = account::all(input, &mut id, &mut decision);
+    let unwanted = accounts.iter().filter(|account| !account::is_wanted(account, live, input.known));
     let retire = account::leave(unwanted, input.retired, input.now.moment, &mut decision);
-    let verify = live.and_then(|live| keep(input, live, &mut id, &mut decision));
+    let verify = live.map_or(Asking::Nothing, |live| keep(input, live, &accounts, &mut id, &mut decision));
     (decision, Questions { verify, retire })
+}
+
+/// Tells how it stands, of what rows say already: nothing else is known to have changed.
+pub fn retell(live: &ManagedEnvironment, answer: Option<&Answer>, now: Now<'_>) -> Decision {
+    let mut decision = Decision::default();
+    tell_answer(live, answer, now, &mut decision);
+    decision
+}
+
+fn tell_answer(live: &ManagedEnvironment, answer: Option<&Answer>, now: Now<'_>, decision: &mut Decision) {
+    match answer {
+        Some(Answer::Refused { reason, message, .. }) => tell(live, Truth::Unknown, *reason, message, now, decision),
+        _ => tell(live, Truth::True, Reason::Succeeded, "", now, decision),
+    }
 }
 
 /// Removes all rows of an environment; Applications stay, without a target, and every Argo CD that knew it forgets it. No project
@@ -229,44 +179,68 @@ fn ask(
 fn keep(
     input: &Input<'_>,
     live: &ManagedEnvironment,
+    accounts: &[ServiceAccount],
     id: &mut impl FnMut() -> String,
     decision: &mut Decision,
-) -> Option<Question> {
+) -> Asking<Question> {
     let (access, digest) = match wanted(live, input.secret) {
         Ok(wanted) => wanted,
         Err((reason, message)) => {
             tell(live, Truth::False, reason, &message, input.now, decision);
-            return None;
+            return Asking::Nothing;
         }
     };
     let known = input.known.iter().find(|known| known.mapping.resource_uid == live.metadata.id());
-    if known.is_some_and(|known| known.credentials.source_digest.as_deref() == Some(digest.as_str())) {
-        tell(live, Truth::True, Reason::Succeeded, "", input.now, decision);
-        return None;
-    }
-    match input.answer {
-        Some(Answer::Verified { digest: of, token }) if *of == digest => {
-            let credentials = credentials(input, live, access, digest, token.clone());
+    let stored = known.filter(|known| known.credentials.source_digest.as_deref() == Some(digest.as_str()));
+    let verify = |access: Access, install: bool| Question::Verify {
+        digest: digest.clone(),
+        uid: live.metadata.uid.clone(),
+        host: live.spec.api_url.clone(),
+        access,
+        allow_insecure: live.spec.allow_insecure,
+        namespace: live.spec.namespaces.iter().min().cloned(),
+        install,
+    };
+    // What is tried again is what Argo CD uses.
+    let used = |token: Option<&Secret>| match (live.spec.create_new_service_account, token) {
+        (true, Some(token)) => access.clone().as_account(token),
+        _ => access.clone(),
+    };
+    let of_this = |answer: &&Answer| answer.digest() == Some(digest.as_str());
+    match (input.answer.filter(of_this), stored) {
+        (answer, Some(stored)) => {
+            let question = verify(used(stored.credentials.bearer_token.as_ref()), false);
+            if answer.is_none() && is_refused(live) {
+                return Asking::Now(question);
+            }
+            tell_answer(live, answer, input.now, decision);
+            Asking::Later(question)
+        }
+        (Some(Answer::Verified { token, .. }), None) => {
+            let question = verify(used(token.as_ref()), false);
+            let credentials = credentials(input, live, access, digest.clone(), token.clone());
             store(input, live, known, credentials, id, decision);
             tell(live, Truth::True, Reason::Succeeded, "", input.now, decision);
-            None
+            Asking::Later(question)
         }
         // It is not asked again until something changes, or whoever asks decides to: clusters are not to be hammered.
-        Some(Answer::Refused { digest: of, reason, message }) if *of == digest => {
-            tell(live, Truth::Unknown, *reason, message, input.now, decision);
-            None
+        (Some(answer), None) => {
+            tell_answer(live, Some(answer), input.now, decision);
+            Asking::Nothing
         }
-        _ if live.spec.create_new_service_account && !account::note(input, live, id, decision) => None,
-        _ => Some(Question::Verify {
-            digest,
-            uid: live.metadata.uid.clone(),
-            host: live.spec.api_url.clone(),
-            access,
-            allow_insecure: live.spec.allow_insecure,
-            namespace: live.spec.namespaces.iter().min().cloned(),
-            install: live.spec.create_new_service_account,
-        }),
+        (None, None) => {
+            let install = live.spec.create_new_service_account;
+            if install && !account::note(input, live, accounts, id, decision) {
+                return Asking::Nothing;
+            }
+            Asking::Now(verify(access, install))
+        }
     }
+}
+
+/// Whether a tenant was told that something is wrong.
+fn is_refused(live: &ManagedEnvironment) -> bool {
+    live.status.conditions.iter().any(|one| one.r#type == CONDITION && one.status != Truth::True)
 }
 
 /// What the tenant's wish and Secret say, and a digest of all of it.

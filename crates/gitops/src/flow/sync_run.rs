@@ -15,6 +15,9 @@ use crate::kinds::deployment::Mode;
 use crate::kinds::sync_run::{KIND, NAME_IMMUTABLE, REVISION_IMMUTABLE, automated_not_allowed};
 use crate::kinds::{self, Deployment, SyncRun};
 
+/// What it was about is gone. As the agent says it.
+pub(crate) const NO_APPLICATION: &str = "the Application does not exist";
+
 /// Everything that is known when a sync run is decided on.
 pub struct Input<'a> {
     /// When.
@@ -51,6 +54,7 @@ pub struct Known {
 /// # Guarantees
 /// - Runs of one deployment are made one after the other.                 // test: guarantees_runs_are_made_one_after_the_other
 /// - A run whose deployment is missing is made when it appears.           // test: guarantees_a_run_waits_for_its_deployment
+/// - What a run was told stays, however long ago it was.                  // test: guarantees_a_run_that_failed_has_failed
 pub fn decide(input: &Input<'_>, id: impl FnMut() -> String) -> Decision {
     let mut decision = Decision::default();
     let live = input.run.filter(|run| !run.metadata.is_deleted());
@@ -58,7 +62,7 @@ pub fn decide(input: &Input<'_>, id: impl FnMut() -> String) -> Decision {
         (None, Some(known)) => stop(input, known, &mut decision),
         (None, None) => {}
         (Some(run), None) => begin(input, run, id, &mut decision),
-        (Some(run), Some(known)) => follow(input, run, known, &mut decision),
+        (Some(run), Some(known)) => follow(input, run, known, id, &mut decision),
     }
     decision
 }
@@ -91,12 +95,30 @@ fn begin(input: &Input<'_>, run: &SyncRun, mut id: impl FnMut() -> String, decis
         relation: ApiRelation::SyncOperation,
         relation_key: sync.id.as_str().to_string(),
     };
-    let wish = wish(input, application, &sync);
-    let asked = operation::row(&wish, OperationId::from(id()), input.now.moment);
-    decision.changes.extend([Change::insert(&sync), Change::insert(&mapping), Change::insert(&asked)]);
+    decision.changes.extend([Change::insert(&sync), Change::insert(&mapping)]);
+    // One that went well has gone well, though its rows were lost: to make it again may be a step back.
+    if standing(run) != Some(Truth::False) {
+        ask(input, application, &sync, id, decision);
+    }
 }
 
-fn follow(input: &Input<'_>, run: &SyncRun, known: &Known, decision: &mut Decision) {
+fn ask(
+    input: &Input<'_>,
+    application: &Application,
+    sync: &SyncOperation,
+    mut id: impl FnMut() -> String,
+    decision: &mut Decision,
+) {
+    let row = operation::row(&wish(input, application, sync), OperationId::from(id()), input.now.moment);
+    decision.changes.push(Change::insert(&row));
+}
+
+/// What a run was told, if it was told anything.
+fn standing(run: &SyncRun) -> Option<Truth> {
+    run.status.conditions.iter().find(|one| one.r#type == ERROR_OCCURRED).map(|one| one.status)
+}
+
+fn follow(input: &Input<'_>, run: &SyncRun, known: &Known, id: impl FnMut() -> String, decision: &mut Decision) {
     if run.spec.gitops_deployment_name != known.sync.deployment_name {
         return tell(run, Err(NAME_IMMUTABLE), input.now, decision);
     }
@@ -113,8 +135,14 @@ fn follow(input: &Input<'_>, run: &SyncRun, known: &Known, decision: &mut Decisi
             tell(run, Err(UNKNOWN_ERROR), input.now, decision);
         }
         Some(row) if row.state != OperationState::Completed => {}
-        // It is over; or it was over so long ago that nothing says so any more.
-        _ => tell(run, Ok(()), input.now, decision),
+        Some(_) => tell(run, Ok(()), input.now, decision),
+        // It was over so long ago that nothing but its condition says how.
+        None if standing(run).is_some() => {}
+        // It was forgotten with a restore. A sync that was made all the same is found by its id, and not made again.
+        None => match input.application {
+            Some(application) => ask(input, application, &known.sync, id, decision),
+            None => tell(run, Err(NO_APPLICATION), input.now, decision),
+        },
     }
 }
 

@@ -14,7 +14,7 @@ use switchboard_ledger::{Change, Moment};
 
 use super::operation::{self, Wish};
 use crate::kinds::field;
-use crate::repository::has_login;
+use crate::repository::{has_login, is_pattern};
 
 /// What stands in credentials that nobody uses: the target is the cluster Argo CD runs on. The original's words.
 const PLACEHOLDER_TOKEN: &str = "serviceaccount_bearer_token";
@@ -123,7 +123,8 @@ pub fn access(user: &UserId, environment: &ManagedEnvironmentId, instance: &Engi
 }
 
 /// Makes the repositories that a tenant's project may use those that its resources name, and no others. A URL with a login is
-/// refused wherever it stands, so it is not written down here either; one that the original wrote stays while it is named.
+/// refused wherever it stands, so it is not written down here either; one that the original wrote stays while it is named. A pattern
+/// does not stay: it permits what nobody named.
 pub fn repositories(
     user: &UserId,
     rows: &[AppProjectRepository],
@@ -131,8 +132,10 @@ pub fn repositories(
     mut id: impl FnMut() -> String,
     now: Moment,
 ) -> Vec<Change> {
-    let gone = rows.iter().filter(|row| !wanted.contains(&row.repo_url)).map(Change::delete);
-    let new = wanted.iter().filter(|url| !has_login(url) && !rows.iter().any(|row| row.repo_url == **url));
+    let gone =
+        rows.iter().filter(|row| !wanted.contains(&row.repo_url) || is_pattern(&row.repo_url)).map(Change::delete);
+    let is_allowed = |url: &&String| !has_login(url) && !is_pattern(url);
+    let new = wanted.iter().filter(is_allowed).filter(|url| !rows.iter().any(|row| row.repo_url == **url));
     let mut add = |url: &String| {
         Change::insert(&AppProjectRepository {
             id: AppProjectRepositoryId::from(id()),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::{ERROR_OCCURRED, set_meta};
 use super::{Meta, MetaCondition, Truth, field};
+use crate::repository::{self, has_login};
 
 /// The kind.
 pub const KIND: &str = "GitOpsDeploymentRepositoryCredential";
@@ -132,6 +133,11 @@ impl RepositoryCredential {
 
     /// What is wrong with the URL, as that of a deployment is judged.
     pub fn judge(&self) -> Result<(), String> {
-        field::judge("spec.repository", &self.spec.repository)
+        field::judge("spec.repository", &self.spec.repository)?;
+        match self.spec.repository.as_str() {
+            // None at all, and a login in it, are told in words of their own.
+            url if url.is_empty() || has_login(url) => Ok(()),
+            url => repository::judge("spec.repository", url),
+        }
     }
 }

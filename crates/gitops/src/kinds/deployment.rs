@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Condition, Meta, field};
-use crate::repository::has_login;
+use crate::repository::{self, has_login};
 
 /// The kind.
 pub const KIND: &str = "GitOpsDeployment";
@@ -281,6 +281,7 @@ impl Deployment {
         if has_login(&source.repo_url) {
             return Err(LOGIN_IN_URL.to_string());
         }
+        repository::judge("spec.source.repoURL", &source.repo_url)?;
         let namespace = &self.spec.destination.namespace;
         let missing = namespace.is_empty() && !self.spec.destination.environment.is_empty();
         if missing || (!namespace.is_empty() && !is_label(namespace)) {

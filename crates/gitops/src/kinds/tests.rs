@@ -78,6 +78,38 @@ fn characters_are_refused_or_kept_and_never_deleted() {
     }
 }
 
+/// A tenant's project permits what stands there: a pattern would permit every repository.
+#[test]
+fn a_url_of_many_repositories_is_refused() {
+    let judged = |url: &str| {
+        let mut asked = deployment("p", "", "");
+        asked.spec.source.repo_url = url.into();
+        asked.judge()
+    };
+    for url in [
+        "*",
+        "https://git.example/*",
+        "https://git.example/?",
+        "https://git.example/[a-z]",
+        "!https://h/r",
+        "https://{a,b}/r",
+    ] {
+        let said = judged(url).unwrap_err();
+        assert!(said.starts_with("spec.source.repoURL is to name one repository, and contains"), "{said}");
+        let mut credential = crate::kinds::RepositoryCredential::default();
+        credential.spec.repository = url.into();
+        let said = credential.judge().unwrap_err();
+        assert!(said.starts_with("spec.repository is to name one repository, and contains"), "{said}");
+    }
+    for url in ["git.example", "ext::sh", "ftp://git.example/r", "https:///r", "--upload-pack=x"] {
+        let said = judged(url).unwrap_err();
+        assert!(said.starts_with("spec.source.repoURL is no address of a git repository: "), "{url}: {said}");
+    }
+    for url in ["https://git.example:8443/a/b.git", "git@git.example:a/b", "ssh://git@git.example/a", "file:///srv/a"] {
+        assert_eq!(judged(url), Ok(()), "{url}");
+    }
+}
+
 /// A URL is kept in clear wherever it is; credentials are not.
 #[test]
 fn a_url_with_a_login_is_refused() {

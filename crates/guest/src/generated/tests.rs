@@ -23,7 +23,11 @@ fn made(datas: &[Value]) -> Made {
         let key = ObjectKey { table, namespace: "shop".into(), name: name.into() };
         (Place::Configuration, CONFIG_MAPS, Object { key, revision: 1, json: json.into() })
     };
-    Made(datas.iter().enumerate().map(one).collect())
+    Made { there: datas.iter().enumerate().map(one).collect(), topology: apart() }
+}
+
+fn apart() -> Arc<Topology> {
+    Arc::new(Topology::of(["a", "b", "c"].map(ClusterName::new)))
 }
 
 #[test]
@@ -37,9 +41,9 @@ fn of_a_long_prefix_the_name_keeps_what_fits() {
     assert_eq!(kept(&prefix).len(), 58);
     let mut made = made(&[json!({})]);
     let object = json!({"metadata": {"generateName": prefix}}).to_string().into_bytes();
-    made.0[0].2.json = object.into();
-    made.0[0].2.key.name = format!("{}xyz12", kept(&prefix)).into();
-    assert!(made_with(&made.0[0].2, &prefix));
+    made.there[0].2.json = object.into();
+    made.there[0].2.key.name = format!("{}xyz12", kept(&prefix)).into();
+    assert!(made_with(&made.there[0].2, &prefix));
 }
 
 #[test]
@@ -70,11 +74,34 @@ fn what_one_run_makes_counts_as_well() {
     assert!(matches!(both.judge(&wanted(json!({"key": "z"})), &planned[..1]), Verdict::TooMany(_)));
     let elsewhere: Vec<Mutation> = planned.into_iter().map(|one| one.at(Place::Management)).collect();
     assert_eq!(made(&[]).judge(&wanted(json!({"key": "z"})), &elsewhere), Verdict::Make);
+    let one = Made::nothing(Arc::new(Topology::standalone(&ClusterName::new("a"))));
+    assert!(
+        matches!(one.judge(&wanted(json!({"key": "z"})), &elsewhere), Verdict::TooMany(_)),
+        "on one cluster they are"
+    );
+}
+
+#[test]
+fn an_object_that_is_found_at_two_places_that_are_one_counts_once() {
+    let of = |topology: Arc<Topology>| {
+        let mut all = Made::nothing(topology);
+        let found = made(&[json!({"key": "a"}), json!({"key": "b"})]).there;
+        for (place, (_, resource, object)) in
+            Place::ALL.into_iter().flat_map(|at| found.iter().map(move |one| (at, one)))
+        {
+            all.note(place, resource, object.clone());
+        }
+        all
+    };
+    let one = of(Arc::new(Topology::standalone(&ClusterName::new("a"))));
+    assert_eq!((one.there.len(), of(apart()).there.len()), (2, 6));
+    assert_eq!(one.judge(&wanted(json!({"key": "z"})).at(Place::Management), &[]), Verdict::Make);
+    assert_eq!(one.judge(&wanted(json!({"key": "a"})).at(Place::Management), &[]), Verdict::There);
 }
 
 #[test]
 fn objects_of_another_version_count() {
     let mut made = made(&[json!({"key": "a"}), json!({"key": "b"}), json!({"key": "c"})]);
-    made.0.iter_mut().for_each(|(_, resource, _)| resource.version = "v2".into());
+    made.there.iter_mut().for_each(|(_, resource, _)| resource.version = "v2".into());
     assert!(matches!(made.judge(&wanted(json!({"key": "z"})), &[]), Verdict::TooMany(_)));
 }

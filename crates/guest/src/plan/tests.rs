@@ -3,6 +3,7 @@
 use serde_json::json;
 use switchboard_gather::contract::{InputResources, OutputResources};
 use switchboard_gather::discovery::Discovery;
+use switchboard_kernel::place::{ClusterName, Topology};
 use switchboard_kernel::plan::Standing;
 use switchboard_sandbox::{End, Usage};
 
@@ -16,6 +17,8 @@ configurationResources:
   - {group: "", version: v1, resource: configmaps, namespace: shop, name: made-}
 managementResources:
   eventingNamespaces: [shop]
+  generatedNameResources:
+  - {group: "", version: v1, resource: configmaps, namespace: shop, name: made-}
   exactResources:
   - {group: "", version: v1, resource: configmaps, namespace: shop, name: web}
   - {group: "", version: v1, resource: namespaces, name: shop}
@@ -51,11 +54,15 @@ fn planned(status: &str, mutations: Vec<Wanted>) -> Plan {
 }
 
 fn planned_of(results: Vec<ControllerResult>, mutations: Vec<Wanted>) -> Plan {
+    planned_at(&Topology::of(["a", "b", "c"].map(ClusterName::new)), results, mutations)
+}
+
+fn planned_at(topology: &Topology, results: Vec<ControllerResult>, mutations: Vec<Wanted>) -> Plan {
     let contract = Contract { inputs: InputResources::default(), outputs: OutputResources::read(OUTPUTS).unwrap() };
     let (kinds, _) = Kinds::of(&contract, &Discovery::default());
     let (problems, attempts) = Default::default();
     let answer = Answer { end: End::Exited(0), usage: Usage::default(), results, mutations, problems, attempts };
-    plan(&[answer], &contract, &kinds, &Made::default())
+    plan(&[answer], &contract, &kinds, &Made::nothing(topology.clone().into()))
 }
 
 fn shown(plan: &Plan) -> Vec<String> {
@@ -80,7 +87,7 @@ fn every_action_becomes_what_it_means() {
             json!({"propagationPolicy": "Foreground", "gracePeriodSeconds": 0, "preconditions": {"uid": "u"}}),
         ),
     ];
-    mutations[3].options = json!({"fieldManager": "speaker", "force": true});
+    mutations[3].options = json!({"fieldManager": "speaker", "fieldValidation": "Strict", "force": true});
     mutations[5].patch_type = "application/json-patch+json".into();
     mutations[6].patch_type = "application/merge-patch+json".into();
     let plan = planned("Succeeded", mutations);
@@ -100,6 +107,8 @@ fn every_action_becomes_what_it_means() {
     );
     assert_eq!(plan.mutations[3].act, Act::Apply { body: body("a"), force: true });
     assert_eq!(plan.mutations[3].field_manager.as_deref(), Some("speaker"));
+    let validations: Vec<_> = plan.mutations.iter().filter_map(|one| one.field_validation.as_deref()).collect();
+    assert_eq!(validations, ["Strict"]);
     assert_eq!(plan.mutations[5].act, Act::Patch { form: PatchForm::Json, body: json_patch });
     assert_eq!(plan.mutations[6].act, Act::Patch { form: PatchForm::Merge, body: json!({"data": null}) });
     assert_eq!(plan.mutations[7].act, Act::Delete { propagation: Some("Foreground".into()) });
@@ -263,4 +272,29 @@ fn what_cannot_be_sent_is_refused() {
     // Names of roles have colons.
     let role = wanted("Configuration", "Apply", "system:web", body("a"));
     assert!(role.bare().unwrap().unfit(&role.body).is_none());
+}
+
+/// The library writes it down for each.
+#[test]
+fn what_is_declared_for_two_places_that_are_one_is_wanted_once() {
+    let make = |place: &str, key: &str| {
+        let body = json!({"metadata": {"generateName": "made-", "namespace": "shop"}, "data": {"key": key}});
+        wanted(place, "Create", "", body)
+    };
+    let of_both = |topology: &Topology| {
+        let both = ["Configuration", "Management"];
+        let mutations = both.into_iter().flat_map(|at| {
+            let [create, update] = ["Create", "Update"].map(|action| wanted(at, action, "web", body("a")));
+            [create, update, make(at, "a")]
+        });
+        let plan = planned_at(topology, Vec::new(), mutations.collect());
+        (shown(&plan), plan.standing)
+    };
+    let [create, update, made] =
+        ["create configmaps/shop/web", "update configmaps/shop/web", "create configmaps/shop/?"];
+    let at = |place: &str| [create, update, made].map(|what| format!("{place} {what}"));
+    let one = of_both(&Topology::standalone(&ClusterName::new("a")));
+    assert_eq!(one, (at("configuration").to_vec(), Standing::Ready));
+    let two = of_both(&Topology::of(["a", "b", "c"].map(ClusterName::new)));
+    assert_eq!(two, ([at("configuration"), at("management")].concat(), Standing::Ready));
 }

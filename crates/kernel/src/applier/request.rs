@@ -37,6 +37,7 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
     let mut query: Vec<String> = Vec::new();
     if !matches!(mutation.act, Act::Delete { .. }) {
         query.push(format!("fieldManager={}", encode(&request.manager)));
+        query.extend(mutation.field_validation.iter().map(|how| format!("fieldValidation={}", encode(how))));
     }
     // A deletion has its options in the body, and then those of the query do not count.
     if request.dry_run && !matches!(mutation.act, Act::Delete { .. }) {

@@ -239,6 +239,13 @@ fn what_must_hold_travels_with_the_request() {
     let steps = json!([{"op": "remove", "path": "/data"}]);
     let patch = prepare(&request(expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Json, steps))));
     assert_eq!(patch.uri, "/api/v1/namespaces/shop/configmaps/a?fieldManager=me%20too&dryRun=All");
+    let usual = Mutation::create(&CONFIG_MAPS, wanted());
+    assert!(serde_json::to_value(&usual).unwrap().get("fieldValidation").is_none(), "as journals had it before");
+    let strict = Mutation { field_validation: Some("Strict".into()), ..usual };
+    let kept: Mutation = serde_json::from_value(serde_json::to_value(&strict).unwrap()).unwrap();
+    assert_eq!(kept, strict);
+    let uri = "/api/v1/namespaces/shop/configmaps?fieldManager=me%20too&fieldValidation=Strict&dryRun=All";
+    assert_eq!(prepare(&request(strict)).uri, uri);
     assert_eq!(patch.body.as_array().unwrap().len(), 2);
     assert_eq!(patch.body[0], json!({"op": "add", "path": "/metadata/resourceVersion", "value": "10"}));
 }

@@ -24,18 +24,24 @@ pub(super) struct Change {
 }
 
 /// The fields that differ, by path, at most [`MAX_CHANGES`]. When the object came or went that is all there is to say, and
-/// the path is `.`: nobody else had or has a say in its fields.
+/// the path is `.`: nobody else had or has a say in its fields. One that is deleted has gone, however long it stays.
 pub(super) fn changes(before: Option<&Value>, after: Option<&Value>) -> Vec<Change> {
     let mut found = Vec::new();
+    let there = |object: Option<&Value>| object.is_some_and(|object| !is_going(object));
     match (before, after) {
-        (Some(before), Some(after)) => walk(before, after, "", &mut found),
-        (None, None) => {}
-        _ => {
-            let there = |value: Option<&Value>| hash(value.is_some());
-            found.push(Change { field: ".".to_string(), before: there(before), after: there(after) });
+        (Some(before), Some(after)) if is_going(before) == is_going(after) => walk(before, after, "", &mut found),
+        _ if there(before) != there(after) => {
+            let (before, after) = (hash(there(before)), hash(there(after)));
+            found.push(Change { field: ".".to_string(), before, after });
         }
+        _ => {}
     }
     found
+}
+
+/// Whether an object is deleted and waits for its finalizers or its grace period.
+pub(super) fn is_going(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
 }
 
 /// Whether two objects say the same, metadata aside that every write moves. Strict otherwise: an absent map is not an empty

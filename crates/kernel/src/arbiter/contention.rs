@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::changes::{changes, hash};
-use crate::decision::{Write, WriteResult};
+use super::changes::{changes, hash, is_going};
+use crate::decision::{Cause, Write, WriteResult};
 use crate::moment::Moment;
 use crate::operator::UnitId;
 use crate::resource::ObjectKey;
@@ -38,8 +38,12 @@ pub(super) struct Contention {
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     pub(super) reads: &'a Reads,
+    /// Why it ran.
+    pub(super) causes: &'a [Cause],
     /// The same as long as what it reads from others is the same.
     pub(super) fingerprint: u64,
+    /// It looked outside, where it may have found a reason, for somebody else had it look.
+    pub(super) looked: bool,
 }
 
 /// A number for what a unit has read from others than itself and the unit named; the same as long as that is the same.
@@ -62,7 +66,7 @@ impl Contention {
         inputs: Inputs<'_>,
     ) -> Vec<Finding> {
         let WriteResult::Written { revision } = write.result else { return Vec::new() };
-        self.loops.made(unit, &write.object, after.map(|_| revision));
+        self.loops.made(unit, &write.object, after.map(|_| revision), after.is_none_or(is_going));
         let changes = changes(before, after);
         if changes.is_empty() {
             return Vec::new();
@@ -71,10 +75,11 @@ impl Contention {
         let others = |other: &UnitId| {
             let own =
                 |key: &ObjectKey, at: Option<u64>| loops.has_made(unit, key, at) || loops.has_made(other, key, at);
-            fingerprint(&own, inputs.reads)
+            let looked = looked(&own, inputs.reads, inputs.causes);
+            hash((fingerprint(&own, inputs.reads), looked.then(|| gists(inputs.reads).collect::<Vec<_>>())))
         };
         let mut found = self.fights.written(now, unit, &write.object, &changes, &others);
-        found.extend(self.loops.written(now, unit, write, &changes, inputs.fingerprint));
+        found.extend(self.loops.written(now, unit, write, &changes, inputs));
         for finding in &found {
             self.keep(finding.clone());
         }
@@ -130,7 +135,26 @@ fn at(finding: &Finding) -> Moment {
     }
 }
 
-/// Of what was read, except revisions and absences that `own` says the unit made itself.
+/// Whether a run looked outside because of something else than what `own` says the unit made itself, and what comes of its own
+/// runs: to be tried again, to go on. Else the look is part of what it does over and over, as its plan is.
+pub(super) fn looked(own: &dyn Fn(&ObjectKey, Option<u64>) -> bool, reads: &Reads, causes: &[Cause]) -> bool {
+    let had_it_look = |cause: &Cause| match cause {
+        Cause::Changed { object, revision } | Cause::Matched { object, revision, .. } => {
+            !own(object, Some(*revision)) && !own(object, None)
+        }
+        Cause::Again | Cause::Retry { .. } | Cause::Unfinished => false,
+        Cause::Started | Cause::Known { .. } | Cause::Resync | Cause::Asked | Cause::Outside => true,
+    };
+    gists(reads).next().is_some() && causes.iter().any(had_it_look)
+}
+
+/// What looks outside said.
+fn gists(reads: &Reads) -> impl Iterator<Item = u64> {
+    reads.asked.iter().filter_map(|asked| asked.gist)
+}
+
+/// Of what was read, except revisions and absences that `own` says the unit made itself, and of what was asked outside, except
+/// for looks: those count by [`looked`].
 pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, Option<u64>) -> bool, reads: &Reads) -> u64 {
     let gets: Vec<_> = reads.gets.iter().filter(|(key, revision)| !own(key, **revision)).collect();
     let mut lists = Vec::new();
@@ -143,7 +167,7 @@ pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, Option<u64>) -> bool, reads: 
         let others = listed.iter().filter(|l| !own(&key(&l.namespace, &l.name), Some(l.revision)));
         lists.push((query, others.map(|l| (&l.namespace, &l.name, l.revision)).collect::<Vec<_>>()));
     }
-    let asked = reads.asked.iter().filter(|asked| !asked.follows);
+    let asked = reads.asked.iter().filter(|asked| !asked.follows && asked.gist.is_none());
     let asked: Vec<_> = asked.map(|asked| (&asked.request, &asked.answer)).collect();
     hash((gets, lists, asked))
 }

@@ -51,7 +51,8 @@ fn both(first: &Write, second: &Write, absent: bool) -> Option<(Act, Expect)> {
         return (absent && !kept).then(|| (b.act.clone(), Expect::Seen));
     }
     let made = matches!(a.act, Act::Create(_));
-    if a.field_manager != b.field_manager || a.user != b.user || !(a.expect == b.expect || made && !exact(&b.expect)) {
+    let alike = a.field_manager == b.field_manager && a.field_validation == b.field_validation && a.user == b.user;
+    if !alike || !(a.expect == b.expect || made && !exact(&b.expect)) {
         return None;
     }
     let act = match (&a.act, &b.act) {

@@ -104,6 +104,10 @@ fn judge_with(outputs: &[Declared], decision: u64, seen: &Seen, mutations: Vec<M
 }
 
 fn judge_plan(outputs: &[Declared], decision: u64, seen: &Seen, plan: &Plan) -> Judged {
+    judge_at(&Topology::standalone(&ClusterName::new("home")), outputs, decision, seen, plan)
+}
+
+fn judge_at(topology: &Topology, outputs: &[Declared], decision: u64, seen: &Seen, plan: &Plan) -> Judged {
     let declaration = Declaration {
         inputs: Default::default(),
         outputs: outputs.iter().cloned().collect(),
@@ -113,7 +117,7 @@ fn judge_plan(outputs: &[Declared], decision: u64, seen: &Seen, plan: &Plan) -> 
     Arbiter::default().judge(Judging {
         unit: &unit("plugs"),
         declaration: &declaration,
-        topology: &Topology::standalone(&ClusterName::new("home")),
+        topology,
         decision: DecisionId(decision),
         mutations: plan.mutations.clone(),
         ordered: plan.ordered,

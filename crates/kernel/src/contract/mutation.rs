@@ -18,6 +18,9 @@ pub(super) fn of(wanted: &Wanted, operator: &str, declaration: &Declaration, vie
     let status = wanted.subresource.as_deref() == Some("status");
     let twin = |plain: Action, of_status: Action| if status { of_status } else { plain };
     let mut options = json!({"fieldManager": manager});
+    if let Some(how) = &wanted.field_validation {
+        options["fieldValidation"] = how.as_str().into();
+    }
     let made = match &wanted.act {
         Act::Create(_) | Act::Delete { .. } if wanted.subresource.is_some() => {
             return Err(format!("could not write down `{wanted}`: a subresource is neither created nor deleted"));

@@ -110,12 +110,13 @@ fn all_ways(_: &Unit, view: &View) -> Result<Plan, Stop> {
     view.at(at).get(&CONFIG_MAPS, "shop", "a")?;
     let patch =
         |form| Wanted::patch(&CONFIG_MAPS, "shop", "a", form, json!([{"op": "remove", "path": "/data"}])).at(at);
+    let strict = |wanted: Wanted| Wanted { field_validation: Some("Strict".into()), ..wanted };
     let mut plan = Plan::nothing();
     plan.push(Wanted::create(&CONFIG_MAPS, json!({"metadata": {"generateName": "x-", "namespace": "shop"}})).at(at))
         .push(Wanted::update(&CONFIG_MAPS, config_map("a")).at(at))
         .push(Wanted::update(&CONFIG_MAPS, config_map("a")).at(at).status())
         .push(Wanted::apply(&CONFIG_MAPS, config_map("a")).at(at))
-        .push(Wanted::apply(&CONFIG_MAPS, config_map("a")).at(at).forced().status())
+        .push(strict(Wanted::apply(&CONFIG_MAPS, config_map("a")).at(at).forced().status()))
         .push(patch(PatchForm::Json))
         .push(Wanted::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({"data": null})).at(at).status())
         .push(Wanted::delete(&CONFIG_MAPS, "shop", "a").at(at))
@@ -136,7 +137,8 @@ fn all_eight_actions_and_generated_names_are_written_down() {
         (apply.field_manager.as_str(), apply.options_value().unwrap()),
         ("desk", json!({"fieldManager": "desk"}))
     );
-    assert_eq!(forced.options_value().unwrap(), json!({"fieldManager": "desk", "force": true}));
+    let options = json!({"fieldManager": "desk", "fieldValidation": "Strict", "force": true});
+    assert_eq!(forced.options_value().unwrap(), options);
     assert_eq!(
         (patch.patch_type.as_str(), &patch.body[..]),
         ("application/json-patch+json", &b"- op: remove\n  path: /data\n"[..])

@@ -61,7 +61,9 @@ impl Roster {
 }
 
 impl Rosters {
+    /// Objects of a kind are units of an operator, and none that were before.
     pub fn add(&mut self, operator: &OperatorName, table: &TableKey, world: World, selection: &Selection) {
+        self.remove(operator);
         // A selector that cannot be read selects nothing; the operator's own tests show it at once.
         let selector = selection.selector().unwrap_or_else(|_| LabelSelector::nothing());
         let (_, late) = world.topology.selection(world.place, &table.resource, selection);

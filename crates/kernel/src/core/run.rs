@@ -254,7 +254,8 @@ impl Core {
         let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
         let pending = running.answered.take()?;
         without_echoes(&mut carried, &pending.reads, &*running.picture);
-        let findings = self.note_writes(now, unit, &pending.reads, &carried);
+        let causes = running.causes.clone();
+        let findings = self.note_writes(now, unit, (&pending.reads, &causes), &carried);
         self.refund_unwritten(unit, pending.granted, &carried);
         let (mut writes, carried) = split(carried);
         let held = pending.held.len();
@@ -264,7 +265,7 @@ impl Core {
         let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
         self.remember_refused(now, unit, &writes);
         let let_go = !self.operators.contains_key(&unit.operator);
-        let gone = let_go || (ended_gone(&ended, &writes) && self.is_gone(unit));
+        let gone = let_go || (ended_gone(&ended, &pending.standing, &writes) && self.is_gone(unit));
         let ended = if gone { Ended::Gone } else { ended };
         let outcome = Outcome::Decided { writes, standing: pending.standing };
         let closed = self.close(now, unit, outcome, &pending.reads, pending.decide_us, write_us, ended, findings);
@@ -372,9 +373,11 @@ impl Core {
     }
 }
 
-/// Whether a unit without an object has nothing more to do. One that wants to look again is waiting for something.
-fn ended_gone(ended: &Ended, writes: &[Write]) -> bool {
-    matches!(ended, Ended::Done { again: None }) && writes.iter().all(|write| write.result == WriteResult::Unchanged)
+/// Whether a unit without an object has nothing more to do. One that wants to look again, or says that it waits, is to be
+/// woken by what it read.
+fn ended_gone(ended: &Ended, standing: &Standing, writes: &[Write]) -> bool {
+    matches!((ended, standing), (Ended::Done { again: None }, Standing::Ready))
+        && writes.iter().all(|write| write.result == WriteResult::Unchanged)
 }
 
 fn waits_for(missing: &[TableKey]) -> String {

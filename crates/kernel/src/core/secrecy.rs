@@ -4,38 +4,28 @@ use crate::applier::Carried;
 use crate::decision::WriteResult;
 use crate::operator::Stop;
 use crate::plan::{Act, Plan, Standing};
-use crate::redact::Secrets;
+use crate::redact::{Secrets, conceal_words};
 use crate::resource::{ObjectKey, TableKey};
 use crate::view::{Picture, Reads};
 
-/// What an operator says of itself is shown to people, whatever it has read.
+/// What an operator says of itself is shown to people, whatever it has read: without the values of Secrets, and without what
+/// looks like one.
 pub(super) fn without_secrets(plan: Result<Plan, Stop>, reads: &Reads, picture: &dyn Picture) -> Result<Plan, Stop> {
     if matches!(&plan, Ok(Plan { standing: Standing::Ready, .. }) | Err(Stop::Parked(_))) {
         return plan;
     }
     let secrets = secrets_read(reads, picture);
-    if secrets.is_empty() {
-        return plan;
-    }
+    let clean = |words: &str| conceal_words(&secrets.scrub(words));
     match plan {
-        Ok(plan) => {
-            let standing = match plan.standing {
-                Standing::Ready => Standing::Ready,
-                Standing::Waiting(on) => Standing::Waiting(secrets.scrub(&on)),
-                Standing::Blocked(needs) => Standing::Blocked(secrets.scrub(&needs)),
-                Standing::Failing(why) => Standing::Failing(secrets.scrub(&why)),
-            };
-            Ok(Plan { standing, ..plan })
-        }
-        Err(Stop::Failed(message)) => Err(Stop::Failed(secrets.scrub(&message))),
+        Ok(plan) => Ok(Plan { standing: plan.standing.in_words(&clean), ..plan }),
+        Err(Stop::Failed(message)) => Err(Stop::Failed(clean(&message))),
         parked => parked,
     }
 }
 
 /// An API server that refuses a write repeats the value it does not like, wherever the operator had it from.
 pub(super) fn without_echoes(carried: &mut [Carried], reads: &Reads, picture: &dyn Picture) {
-    let repeats = |one: &Carried| matches!(one.write.result, WriteResult::Failed { .. } | WriteResult::Unheard { .. });
-    if !carried.iter().any(repeats) {
+    if !carried.iter_mut().any(|one| said(&mut one.write.result).is_some()) {
         return;
     }
     let mut secrets = secrets_read(reads, picture);
@@ -46,10 +36,18 @@ pub(super) fn without_echoes(carried: &mut [Carried], reads: &Reads, picture: &d
             secrets.learn_kind(&one.write.mutation.resource.kind, body);
         }
     }
-    for one in carried {
-        if let WriteResult::Failed { message } | WriteResult::Unheard { message } = &mut one.write.result {
-            *message = secrets.scrub(message);
+    for message in carried.iter_mut().filter_map(|one| said(&mut one.write.result)) {
+        *message = conceal_words(&secrets.scrub(message));
+    }
+}
+
+/// What the API server said of a write.
+fn said(result: &mut WriteResult) -> Option<&mut String> {
+    match result {
+        WriteResult::Failed { message } | WriteResult::Unheard { message } | WriteResult::Stale { message } => {
+            Some(message)
         }
+        _ => None,
     }
 }
 

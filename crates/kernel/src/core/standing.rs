@@ -159,7 +159,7 @@ impl Core {
         if self.told.is_empty() && found.is_empty() {
             return found;
         }
-        let key = |finding: &Finding| (finding.object().clone(), finding.field().to_string());
+        let key = |finding: &Finding| (finding.object().clone(), finding.field().to_string(), finding.whose());
         let ongoing: BTreeSet<_> = self.arbiter.findings(now).iter().map(key).collect();
         self.told.retain(|told, _| ongoing.contains(told));
         let told = &mut self.told;
@@ -314,11 +314,14 @@ impl Core {
     fn unit_state(&self, now: Moment, operator: &OperatorName, unit: &Unit, stand: &Stand) -> UnitState {
         let id = UnitId { operator: operator.clone(), unit: unit.clone() };
         let (wait, causes) = self.scheduler.waiting(now, &id);
-        let lost = || self.lost.iter().find(|(table, _)| self.wakes.reads_of(table).contains(operator));
-        let reason = match (&wait, lost()) {
-            (Wait::Parked { .. }, Some((table, message))) => format!("{}: {message}", table.resource),
-            _ => stand.reason.to_string(),
+        // Only of what it misses: another kind may be away as well, and has nothing to do with it.
+        let missing = match &wait {
+            Wait::Parked { missing } => missing.as_slice(),
+            _ => &[],
         };
+        let lost = missing.iter().find_map(|table| Some((table, self.lost.get(table)?)));
+        let reason =
+            lost.map_or_else(|| stand.reason.to_string(), |(table, message)| format!("{}: {message}", table.resource));
         UnitState { unit: id.unit, word: stand.word, reason, since: stand.since, wait, causes, last: stand.last }
     }
 }

@@ -4,6 +4,7 @@ mod given;
 mod hosted;
 mod mended;
 mod removal;
+mod waits;
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use super::Core;
 use super::echo::{ECHO_PATIENCE_MS, Echo};
 use super::run::MAX_REFUSALS;
 use crate::applier::Carried;
-use crate::decision::{Write, WriteResult};
+use crate::decision::{Cause, Write, WriteResult};
 use crate::moment::Moment;
 use crate::operator::UnitId;
 use crate::plan::Act;
@@ -82,12 +82,12 @@ impl Core {
         &mut self,
         now: Moment,
         unit: &UnitId,
-        reads: &Reads,
+        (reads, causes): (&Reads, &[Cause]),
         carried: &[Carried],
     ) -> Vec<Finding> {
         let is_written = |one: &Carried| matches!(one.write.result, WriteResult::Written { .. });
         // Only writes are judged by it, and most runs write nothing.
-        let inputs = carried.iter().any(is_written).then(|| self.arbiter.inputs(unit, reads));
+        let inputs = carried.iter().any(is_written).then(|| self.arbiter.inputs(unit, reads, causes));
         let mut findings = Vec::new();
         let mut echoes = Vec::new();
         for Carried { write, before, after, .. } in carried {

@@ -69,6 +69,10 @@ impl FieldPath {
             Some(_) => return None,
         }
         match &mutation.act {
+            // Too large to be kept: nobody can say.
+            Act::Patch { body: Value::Null, .. } | Act::Apply { body: Value::Null, .. } | Act::Update(Value::Null) => {
+                None
+            }
             Act::Patch { form: PatchForm::Json, body } => self.set_by_operations(body),
             Act::Patch { body, .. } | Act::Apply { body, .. } => self.of(body).cloned(),
             // The whole object: what it does not say is not there.
@@ -78,7 +82,8 @@ impl FieldPath {
         }
     }
 
-    fn of<'a>(&self, body: &'a Value) -> Option<&'a Value> {
+    /// The field of an object, or of a part of one.
+    pub(super) fn of<'a>(&self, body: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(body, |at, step| match at {
             Value::Object(fields) => fields.get(step),
             Value::Array(items) => items.get(step.parse::<usize>().ok()?),

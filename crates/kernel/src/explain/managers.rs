@@ -64,9 +64,6 @@ pub(super) struct Own {
 
 impl Own {
     pub(super) fn of(decision: &Decision, write: &Write, decisions: &[&Decision], state: &State) -> Self {
-        let under = |decision: &Decision, write: &Write| {
-            write.mutation.field_manager.clone().unwrap_or_else(|| decision.unit.operator.to_string())
-        };
         let wrote = decisions.iter().flat_map(|d| words::writes(d).iter().map(move |w| under(d, w)));
         Self {
             manager: under(decision, write),
@@ -79,6 +76,11 @@ impl Own {
             names: wrote.chain(state.operators.iter().map(|operator| operator.name.clone())).collect(),
         }
     }
+}
+
+/// The name that a write was made under.
+pub(super) fn under(decision: &Decision, write: &Write) -> String {
+    write.mutation.field_manager.clone().unwrap_or_else(|| decision.unit.operator.to_string())
 }
 
 /// Who is no operator here and wrote the object, or the field, after that write.

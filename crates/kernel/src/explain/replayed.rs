@@ -37,6 +37,11 @@ impl fmt::Display for ReplayReport {
             Replayed::Gone => {
                 writeln!(f, "{decision} cannot be replayed: it, or what it read, is not kept")
             }
+            Replayed::TooMuch { why } => writeln!(f, "{decision} cannot be replayed: {why}"),
+            Replayed::Undecided { why } => {
+                writeln!(f, "{decision}: it cannot be told whether the same is decided again")?;
+                writeln!(f, "  {why}")
+            }
             Replayed::Different { lines, .. } => {
                 writeln!(f, "{decision}: something else is decided now")?;
                 list(f, lines)

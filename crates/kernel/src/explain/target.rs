@@ -4,11 +4,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::place::ClusterName;
 use crate::resource::{ObjectKey, Resource};
 
 /// `configmap/web` in a namespace; the kind by kind, plural or either with its group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
+    /// The cluster; any when absent.
+    #[serde(default)]
+    pub cluster: Option<String>,
     /// The kind as typed.
     pub kind: String,
     /// The namespace; of any when absent.
@@ -22,18 +26,25 @@ impl Target {
     /// Exactly this object.
     pub fn of(key: &ObjectKey) -> Self {
         let namespace = Some(key.namespace.to_string()).filter(|n| !n.is_empty());
-        Self { kind: key.table.resource.to_string(), namespace, name: key.name.to_string() }
+        let cluster = Some(key.table.cluster.to_string());
+        Self { cluster, kind: key.table.resource.to_string(), namespace, name: key.name.to_string() }
     }
 
     /// Whether it means that object.
     pub fn is(&self, key: &ObjectKey) -> bool {
         *self.name == *key.name
+            && self.is_on(&key.table.cluster)
             && names(&key.table.resource, &self.kind)
             && (key.namespace.is_empty() || self.namespace.as_deref().is_none_or(|n| *n == *key.namespace))
     }
 }
 
 impl Target {
+    /// Whether it means objects of that cluster.
+    pub fn is_on(&self, cluster: &ClusterName) -> bool {
+        self.cluster.as_deref().is_none_or(|named| *named == *cluster.0)
+    }
+
     /// Whether it means objects of that kind.
     pub fn is_of(&self, resource: &Resource) -> bool {
         names(resource, &self.kind)

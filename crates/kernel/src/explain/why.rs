@@ -1,7 +1,10 @@
 //! `why`: who wrote an object last, from what, because of what, and what is awaited.
 
 mod awaited;
+mod last;
 mod text;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,12 +13,15 @@ use crate::decision::{Cause, Decision, DecisionId, Write, WriteResult};
 use crate::journal::{Entry, Reach};
 use crate::moment::Moment;
 use crate::operator::UnitId;
-use crate::redact::{HIDDEN, conceal_mutation};
+use crate::redact::conceal_mutation;
 use crate::resource::ObjectKey;
 use crate::state::{Finding, State, Word};
 
 use super::managers::{self, Manager};
 use super::{FieldPath, Target, words};
+use last::{Last, last_write};
+
+pub use last::Read;
 
 /// How far a cause is followed back.
 pub const MAX_CHAIN: usize = 5;
@@ -57,7 +63,7 @@ pub struct Why {
     /// An operator here that owns some of it though no write of it is known: the journal does not reach back that far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Manager>,
-    /// Others of that kind and name, in other namespaces, when no namespace was given.
+    /// Others of that kind and name, in other namespaces and on other clusters, when those were not given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
 }
@@ -134,7 +140,8 @@ pub struct Awaited {
 }
 
 /// Explains an object, or one field of it. `entries` are newest first; `live` is the object as it is now, with its
-/// `managedFields`, null when the kernel looked and got none, and absent when no kernel could be asked.
+/// `managedFields`, null when the kernel looked and got none, and absent when no kernel could be asked; `read` tells what is
+/// kept of what decisions read.
 pub fn why(
     target: &Target,
     field: Option<&FieldPath>,
@@ -142,35 +149,35 @@ pub fn why(
     reach: &Reach,
     state: &State,
     live: Option<&Value>,
+    read: Read<'_>,
 ) -> Why {
     let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
-    let (meant, read) = meant(target, &decisions);
-    let others = meant.iter().skip(1).map(ToString::to_string).collect();
+    let (meant, looked_at) = meant(target, &decisions);
     let key = meant.first().copied();
+    let several = meant.iter().any(|one| Some(&one.table.cluster) != key.map(|key| &key.table.cluster));
+    let named = |key: &ObjectKey| if several { words::on_cluster(key) } else { key.to_string() };
+    let others = meant.iter().skip(1).map(|key| named(key)).collect();
     // Of several objects of that name, one is explained, not all of them at once.
-    let narrowed = key.or(read).map(|key| Target { namespace: Target::of(key).namespace, ..target.clone() });
+    let narrowed = key.or(looked_at).map(Target::of);
     let (asked, target) = (target, narrowed.as_ref().unwrap_or(target));
-    let found = last_write(target, field, &decisions);
-    let written = found.map(|(decision, write)| Written {
-        causes: first_causes(decision, &decisions),
-        ..written(decision, write, field)
-    });
+    let found = last_write(target, field, &decisions, read);
+    let written = found.as_ref().map(|last| written(last, field, &decisions));
     let managers = live.map(|live| managers::managers(live, field)).unwrap_or_default();
     let hosted = |manager: &&Manager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
     Why {
-        object: key.map_or_else(|| asked.to_string(), ToString::to_string),
+        object: key.map_or_else(|| asked.to_string(), named),
         field: field.map(ToString::to_string),
         now: state.now,
         since: reach.since,
         lost: reach.lost.max(state.unrecorded),
         there: live.map(|live| !live.is_null()),
-        overwritten: live.zip(found).and_then(|(live, (decision, write))| {
-            managers::later(live, field, &managers::Own::of(decision, write, &decisions, state))
+        overwritten: live.zip(found.as_ref()).and_then(|(live, last)| {
+            managers::later(live, field, &managers::Own::of(last.decision, last.write, &decisions, state))
         }),
         chain: written.as_ref().map(|w| chain(&w.causes, &decisions)).unwrap_or_default(),
         tried: tried(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
-        awaited: awaited::awaited(target, found.map(|(decision, _)| decision), &decisions, state),
+        awaited: awaited::awaited(target, found.as_ref().map(|last| last.decision), &decisions, state),
         findings: findings(target, entries, state),
         before: managers.iter().find(hosted).filter(|_| written.is_none()).cloned(),
         managers,
@@ -231,37 +238,15 @@ fn decided(entry: &Entry) -> Option<&Decision> {
     }
 }
 
-/// The last write; with a field, the one from which on the field has the value it was last set to.
-fn last_write<'a>(
-    target: &Target,
-    field: Option<&FieldPath>,
-    decisions: &[&'a Decision],
-) -> Option<(&'a Decision, &'a Write)> {
-    let done = |write: &&Write| target.is(&write.object) && matches!(write.result, WriteResult::Written { .. });
-    // The last write of a run is the newest of it.
-    let writes = decisions.iter().flat_map(|d| words::writes(d).iter().rev().filter(done).map(move |w| (*d, w)));
-    let Some(field) = field else { return writes.into_iter().next() };
-    let mut found: Option<(&Decision, &Write, Value)> = None;
-    for (decision, write) in writes {
-        let Some(value) = field.set_by(&write.mutation) else { continue };
-        match &found {
-            // Of two masked values it cannot be told whether they are the same.
-            Some((_, _, later)) if *later != value || is_masked(later) => break,
-            _ => found = Some((decision, write, value)),
-        }
-    }
-    // A null that was never anything else says nothing about the field.
-    found.filter(|(_, _, value)| !value.is_null() || decisions.len() > 1).map(|(decision, write, _)| (decision, write))
-}
-
-fn is_masked(value: &Value) -> bool {
-    value.to_string().contains(HIDDEN)
-}
-
-fn written(decision: &Decision, write: &Write, field: Option<&FieldPath>) -> Written {
+fn written(last: &Last<'_>, field: Option<&FieldPath>, decisions: &[&Decision]) -> Written {
+    let Last { decision, write, value } = last;
     let revision = match write.result {
         WriteResult::Written { revision } => revision,
         _ => 0,
+    };
+    let shown = |field: &FieldPath| match value {
+        Value::Null => Some(Value::Null),
+        _ => field.set_by(&conceal_mutation(&write.mutation)),
     };
     Written {
         decision: decision.id,
@@ -269,8 +254,8 @@ fn written(decision: &Decision, write: &Write, field: Option<&FieldPath>) -> Wri
         at: decision.started,
         write: write.mutation.to_string(),
         revision,
-        value: field.and_then(|field| field.set_by(&conceal_mutation(&write.mutation))),
-        causes: decision.causes.clone(),
+        value: field.and_then(shown),
+        causes: first_causes(decision, decisions),
         reads: words::reads(decision),
     }
 }
@@ -306,13 +291,18 @@ fn written_by(cause: &Cause, decisions: &[&Decision]) -> Option<Link> {
     })
 }
 
+/// The newest write that did not come to be, of a unit that has not come through with one since.
 fn tried(target: &Target, decisions: &[&Decision]) -> Option<Tried> {
-    let failed = |write: &&Write| {
-        target.is(&write.object) && !matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged)
-    };
+    let failed = |write: &&Write| !matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged);
+    let mut came_through: BTreeSet<&UnitId> = BTreeSet::new();
     decisions.iter().find_map(|decision| {
-        let write = words::writes(decision).iter().find(failed)?;
-        Some(Tried {
+        let mut writes = words::writes(decision).iter().filter(|write| target.is(&write.object)).peekable();
+        writes.peek()?;
+        let Some(write) = writes.find(failed) else {
+            came_through.insert(&decision.unit);
+            return None;
+        };
+        (!came_through.contains(&decision.unit)).then(|| Tried {
             decision: decision.id,
             unit: decision.unit.clone(),
             at: decision.started,

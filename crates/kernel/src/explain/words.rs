@@ -1,6 +1,10 @@
 //! Causes and reads as people read them.
 
+use std::collections::BTreeSet;
+
 use crate::decision::{Cause, Decision, Outcome, Write, WriteResult};
+use crate::place::ClusterName;
+use crate::resource::ObjectKey;
 
 /// How many reads a report names; the rest is counted.
 const MAX_READS: usize = 20;
@@ -35,12 +39,20 @@ pub fn causes(all: &[Cause]) -> String {
 
 /// What a decision read, the first of it.
 pub fn reads(decision: &Decision) -> Vec<String> {
+    let tables = decision.gets.iter().map(|(key, _)| &key.table);
+    let tables = tables.chain(decision.lists.iter().map(|(query, _)| &query.table));
+    let clusters: BTreeSet<&ClusterName> = tables.map(|table| &table.cluster).collect();
+    let of = |cluster: &ClusterName| match clusters.len() {
+        0 | 1 => String::new(),
+        _ => format!("{OF_CLUSTER}{cluster}"),
+    };
     let gets = decision.gets.iter().map(|(key, revision)| match revision {
-        Some(revision) => format!("{key} at revision {revision}"),
-        None => format!("{key}, which was not there"),
+        Some(revision) => format!("{key}{} at revision {revision}", of(&key.table.cluster)),
+        None => format!("{key}{}, which was not there", of(&key.table.cluster)),
     });
-    let lists =
-        decision.lists.iter().map(|(query, listed)| format!("list of {query}: {}", count(listed.len(), "object")));
+    let lists = decision.lists.iter().map(|(query, listed)| {
+        format!("list of {query}{}: {}", of(&query.table.cluster), count(listed.len(), "object"))
+    });
     let asked = decision.asked.len();
     let asked = (asked > 0).then(|| format!("the outside, {}", count(asked, "question")));
     let mut all: Vec<String> = gets.chain(lists).chain(asked).collect();
@@ -50,6 +62,14 @@ pub fn reads(decision: &Decision) -> Vec<String> {
         all.push(format!("and {more} more"));
     }
     all
+}
+
+/// How [`on_cluster`] goes on behind the object.
+pub(super) const OF_CLUSTER: &str = " of cluster ";
+
+/// An object where it may be on several clusters: `configmaps/shop/web of cluster east`.
+pub(super) fn on_cluster(key: &ObjectKey) -> String {
+    format!("{key}{OF_CLUSTER}{}", key.table.cluster)
 }
 
 /// `1 unit`, `2 units`.

@@ -6,20 +6,22 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::core::{Closed, secrets_among};
-use crate::decision::Decision;
-use crate::journal::Journal;
+use crate::decision::{Decision, DecisionId};
+use crate::journal::{Journal, JournalError, MAX_CONTENTS};
 use crate::moment::Moment;
 use crate::object::Object;
 use crate::redact::Secrets;
 use crate::resource::ObjectKey;
 use crate::view::Picture;
 
+use super::clock::Clock;
+
 /// How many decisions may wait for the disk; beyond that they are counted and dropped, since operators go first.
 const MAX_PENDING: usize = 4096;
-/// How many objects of one decision are kept with their contents; a decision that read more cannot be replayed.
-const MAX_CONTENTS: usize = 2000;
 /// How long what was written may wait for the disk to be asked for it.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// How often is looked whether something in the journal is too old.
+const EXPIRE_EVERY: Duration = Duration::from_secs(60);
 
 /// Entries that were recorded, and entries that were not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,7 @@ struct Counters {
 }
 
 /// A question to the journal, carried out by the thread that owns it.
-pub(super) type Question = Box<dyn FnOnce(&Journal) + Send>;
+pub(super) type Question = Box<dyn FnOnce(&mut Journal) + Send>;
 
 /// What the journal's thread is given.
 enum Task {
@@ -97,12 +99,17 @@ impl Recorder {
 
 fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters) {
     let (mut due, mut told, mut complaint) = (Due::default(), 0, String::new());
+    let (mut clock, mut look, mut about_age) = (Clock::start(), Instant::now(), String::new());
     loop {
         if due.is_now(Instant::now()) {
-            sync(&mut journal, &mut complaint);
+            complain(journal.sync(), &mut complaint);
+        }
+        if look <= Instant::now() {
+            look = Instant::now() + EXPIRE_EVERY;
+            complain(journal.expire(clock.now()), &mut about_age);
         }
         match inbox.recv_timeout(due.wait(Instant::now())) {
-            Ok(Task::Look(question)) => question(&journal),
+            Ok(Task::Look(question)) => question(&mut journal),
             Ok(Task::Keep(closed, now)) => {
                 due.written(Instant::now());
                 tell_of_loss(&mut journal, &mut told, counters, now);
@@ -116,7 +123,7 @@ fn keep(mut journal: Journal, inbox: &mpsc::Receiver<Task>, counters: &Counters)
             }
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                sync(&mut journal, &mut complaint);
+                complain(journal.sync(), &mut complaint);
                 return;
             }
         }
@@ -142,8 +149,15 @@ impl Due {
     }
 }
 
-fn sync(journal: &mut Journal, complaint: &mut String) {
-    let problem = journal.sync().err().map(|error| whole(&error)).unwrap_or_default();
+/// Writes decisions whose numbers are about to be told.
+pub(super) fn keep_told(journal: &mut Journal, told: &[DecisionId]) {
+    if let Err(error) = journal.keep(told) {
+        tracing::error!("could not record a decision: {}", whole(&error));
+    }
+}
+
+fn complain(done: Result<(), JournalError>, complaint: &mut String) {
+    let problem = done.err().map(|error| whole(&error)).unwrap_or_default();
     // What stays wrong is said once.
     if !problem.is_empty() && problem != *complaint {
         tracing::error!("could not keep the journal: {problem}");
@@ -166,7 +180,7 @@ fn tell_of_loss(journal: &mut Journal, told: &mut u64, counters: &Counters, now:
     }
 }
 
-fn append(journal: &mut Journal, closed: &Closed, now: Moment) -> Result<(), crate::journal::JournalError> {
+fn append(journal: &mut Journal, closed: &Closed, now: Moment) -> Result<(), JournalError> {
     let (read, secrets) = contents(&closed.decision, &*closed.picture);
     journal.append_knowing(&closed.decision, &read, secrets, now)?;
     closed.findings.iter().try_for_each(|finding| journal.note(finding, now))
@@ -196,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::cache::{Cache, Observed};
-    use crate::decision::{DecisionId, Outcome};
+    use crate::decision::Outcome;
     use crate::journal::Bounds;
     use crate::operator::{OperatorName, Unit, UnitId};
     use crate::place::ClusterName;
@@ -205,6 +219,23 @@ mod tests {
 
     const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
     const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+
+    /// Decides nothing.
+    struct Nobody;
+
+    impl crate::operator::Operator for Nobody {
+        fn name(&self) -> &str {
+            "reader"
+        }
+
+        fn declaration(&self) -> crate::operator::Declaration {
+            unreachable!("nobody asks it")
+        }
+
+        fn decide(&self, _: &Unit, _: &crate::view::View) -> Result<crate::plan::Plan, crate::operator::Stop> {
+            unreachable!("nobody asks it")
+        }
+    }
 
     /// A run that read so many ConfigMaps, of which the first holds a copy, and one Secret.
     fn run(maps: usize, value: &str) -> Closed {
@@ -255,11 +286,26 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
         append(&mut journal, &closed, Moment(2)).unwrap();
+        let why = "it read 2501 objects, and 2000 are kept of one decision".to_string();
+        let replayed = crate::replay::replay(&Nobody, &journal, DecisionId(1), &[]);
+        assert_eq!(replayed, crate::replay::Replayed::TooMuch { why });
         drop(journal);
         for entry in std::fs::read_dir(dir.path()).unwrap() {
             let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned();
             assert!(!text.contains(value));
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_too_old_goes_though_nothing_is_decided() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        append(&mut journal, &run(1, "hunter2-is-planted-here"), Moment(2)).unwrap();
+        assert!(journal.get(DecisionId(1)).is_some());
+        // The journal is decades old by now.
+        Recorder::start(journal).finish().await;
+        let journal = Journal::read(dir.path()).unwrap();
+        assert_eq!((journal.get(DecisionId(1)), journal.since(), journal.next_id()), (None, None, DecisionId(2)));
     }
 
     #[test]

@@ -7,8 +7,9 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::LimitsByName;
-use super::recorder::{Counts, Question};
+use super::recorder::{self, Counts, Question};
 use crate::cache::Snapshot;
+use crate::decision::DecisionId;
 use crate::journal::Journal;
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, Unit, UnitId};
@@ -23,7 +24,7 @@ pub(super) enum Request {
     Unit(UnitId, oneshot::Sender<Option<UnitState>>),
     Pause(OperatorName, bool, oneshot::Sender<bool>),
     Add(Box<Added>),
-    Remove(OperatorName, Option<ClusterName>, oneshot::Sender<bool>),
+    Remove(OperatorName, oneshot::Sender<bool>),
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
     Tell(OperatorName, Vec<Unit>, Option<Arc<str>>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
@@ -93,7 +94,8 @@ impl Handle {
         self.ask_for(|reply| Request::Unit(unit, reply)).await
     }
 
-    /// Takes an operator in, with a cluster that nobody knew before it; a cluster of that name that is known stays.
+    /// Takes an operator in, with a cluster that nobody knew before it; a cluster of that name that is known stays. One that is taken
+    /// in again takes the place of the former, and so does its cluster.
     ///
     /// # Errors
     /// When the host has stopped.
@@ -111,8 +113,8 @@ impl Handle {
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn remove(&self, operator: OperatorName, cluster: Option<ClusterName>) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Remove(operator, cluster, reply)).await
+    pub async fn remove(&self, operator: OperatorName) -> Result<bool, Stopped> {
+        self.ask_for(|reply| Request::Remove(operator, reply)).await
     }
 
     /// Names the units of an operator that has [`crate::operator::Units::Given`], and wakes those for which something
@@ -200,6 +202,21 @@ impl Handle {
     ) -> Result<T, Stopped> {
         let question = |reply: oneshot::Sender<T>| -> Request {
             Request::Journal(Box::new(move |journal| drop(reply.send(look(journal)))))
+        };
+        self.ask_for(question).await
+    }
+
+    /// Has decisions whose numbers are about to be told written, so that who is told can ask the journal's files for them. All
+    /// that was recorded before is in those by then.
+    ///
+    /// # Errors
+    /// As [`Handle::journal`].
+    pub async fn keep(&self, told: Vec<DecisionId>) -> Result<(), Stopped> {
+        let question = |reply: oneshot::Sender<()>| -> Request {
+            Request::Journal(Box::new(move |journal| {
+                recorder::keep_told(journal, &told);
+                let _ = reply.send(());
+            }))
         };
         self.ask_for(question).await
     }

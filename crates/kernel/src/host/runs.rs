@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::applier::{self, Carried, Writer};
 use crate::cache::Snapshot;
-use crate::core::{Answered, Run};
+use crate::core::{self, Answered, Run};
 use crate::decision::{DecisionId, Write};
 use crate::operator::{OperatorName, ServiceAccount, Stop, UnitId};
 use crate::view::Reads;
@@ -100,8 +100,7 @@ impl Runs {
         let reports = self.reports.0.clone();
         let hanging = stuck.load(Ordering::Relaxed);
         if hanging >= MAX_STUCK {
-            let message = format!("{hanging} runs of {} do not come to an end", unit.operator);
-            let _ = reports.send(given_up(&unit, id, message, Duration::ZERO));
+            let _ = reports.send(given_up(&unit, id, core::stuck(hanging, &unit.operator), Duration::ZERO));
             return;
         }
         let (done, mut finished) = tokio::sync::oneshot::channel();
@@ -122,8 +121,7 @@ impl Runs {
                 Ok(Err(_)) => owed.pay(given_up(&unit, id, "its thread ended".to_string(), timeout)),
                 Err(_) => {
                     stuck.fetch_add(1, Ordering::Relaxed);
-                    let message = format!("did not decide within {timeout:?}");
-                    owed.pay(given_up(&unit, id, message, timeout));
+                    owed.pay(given_up(&unit, id, core::late(timeout), timeout));
                     let _ = finished.await;
                     stuck.fetch_sub(1, Ordering::Relaxed);
                 }

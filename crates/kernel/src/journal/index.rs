@@ -106,6 +106,12 @@ impl Index {
         Ok(())
     }
 
+    /// Whether all of the oldest segment is too old.
+    pub(super) fn is_overdue(&self, bounds: Bounds, now: Moment) -> bool {
+        let last = self.segments.front().and_then(|oldest| oldest.last);
+        last.is_some_and(|last| now.since(last) > bounds.max_age)
+    }
+
     /// Removes the oldest segments until both bounds hold; says which number is the oldest then, if any went.
     pub(super) fn prune(&mut self, bounds: Bounds, now: Moment) -> Result<Option<DecisionId>, JournalError> {
         let mut removed = false;
@@ -170,7 +176,8 @@ impl Index {
                 objects.push(kept);
             }
         }
-        Some(Contents { objects, masked: stored.masked, partial: stored.partial || !wanted.is_empty() })
+        let (trimmed, partial) = (stored.partial, stored.partial || !wanted.is_empty());
+        Some(Contents { objects, masked: stored.masked, partial, trimmed })
     }
 
     pub(super) fn newest(&self) -> Newest<'_> {

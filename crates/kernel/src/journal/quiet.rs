@@ -82,6 +82,23 @@ impl Quiet {
         self.units.get(self.repeats.get(&id)?)?.repeat.as_ref()
     }
 
+    /// Those of the remembered repeats that are not written.
+    pub(super) fn unwritten(&self, ids: &[DecisionId]) -> Vec<Repeat> {
+        let last = ids.iter().filter_map(|id| self.units.get(self.repeats.get(id)?));
+        last.filter(|last| !last.kept).filter_map(|last| last.repeat.clone()).collect()
+    }
+
+    /// These have been written, each when it ran.
+    pub(super) fn written(&mut self, ids: &[DecisionId]) {
+        for id in ids {
+            let last = self.repeats.get(id).and_then(|unit| self.units.get_mut(unit));
+            if let Some(last) = last {
+                last.kept = true;
+                last.written = last.repeat.as_ref().map_or(last.written, |repeat| repeat.at);
+            }
+        }
+    }
+
     /// Forgets those whose first run is not kept any more, so that the next one is written in full.
     pub(super) fn forget_before(&mut self, oldest: Option<DecisionId>) {
         if let Some(oldest) = oldest {
@@ -105,7 +122,9 @@ fn is_quiet(decision: &Decision) -> bool {
 
 fn likeness(decision: &Decision) -> Option<u64> {
     // What follows from the reads says nothing of its own; the time and what it cost stand in it, and are new each time.
-    let asked: Vec<_> = decision.asked.iter().filter(|asked| !asked.follows).collect();
+    // The same holds of a look outside, but for what it says of the outside.
+    let asked = decision.asked.iter().filter(|asked| !asked.follows);
+    let asked: Vec<_> = asked.map(|asked| (asked.gist, asked.gist.is_none().then_some(asked))).collect();
     let parts = (&decision.gets, &decision.lists, asked, &decision.outcome);
     let mut hasher = DefaultHasher::new();
     serde_json::to_vec(&parts).ok()?.hash(&mut hasher);

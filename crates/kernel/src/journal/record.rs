@@ -65,8 +65,10 @@ pub struct Contents {
     pub objects: Vec<Kept>,
     /// Whether its own words or answers from outside are masked.
     pub masked: bool,
-    /// Whether what it read was too much to be kept: it cannot be decided again.
+    /// Whether some of what it read is missing: it cannot be decided again.
     pub partial: bool,
+    /// Whether that is because it takes more bytes than one entry may.
+    pub trimmed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -227,6 +227,7 @@ fn guarantees_no_secret_reaches_the_disk() {
         request: json!({ "token": MARKER }),
         answer: Err(format!("no {MARKER}")),
         follows: false,
+        gist: None,
     });
     let mut two = decision(2, &read, vec![]);
     two.outcome = Outcome::Failed { message: format!("could not log in with {MARKER}") };
@@ -255,7 +256,12 @@ fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
     let operations = json!([{ "op": "add", "path": "/spec/config/password", "value": MARKER }]);
     let answer = json!({ "mutations": [{ "of": { "group": "", "version": "v1", "resource": "secrets" },
         "body": { "stringData": { "short": "pw-1" } } }] });
-    one.asked.push(crate::view::Asked { request: json!({ "patch": operations }), answer: Ok(answer), follows: false });
+    one.asked.push(crate::view::Asked {
+        request: json!({ "patch": operations }),
+        answer: Ok(answer),
+        follows: false,
+        gist: None,
+    });
     let mut two = decision(2, &read, vec![]);
     two.outcome = Outcome::Failed { message: format!("no answer from https://u:{MARKER}@db") };
     journal.append(&one, &read, NOW).unwrap();
@@ -348,12 +354,33 @@ fn a_quiet_run_is_written_now_and_then() {
     assert_eq!(ids(&journal), [1, 3, 5, 7]);
 }
 
+#[test]
+fn a_quiet_run_whose_number_is_told_is_on_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let read = [object(&CONFIG_MAPS, "input", 7, json!({}))];
+    for id in 1..=3 {
+        journal.append(&decision(id, &read, vec![]), &read, NOW.after(Duration::from_secs(id))).unwrap();
+    }
+    assert_eq!(Journal::read(dir.path()).unwrap().get(DecisionId(3)), None, "it is remembered only");
+    journal.keep(&[DecisionId(3), DecisionId(99)]).unwrap();
+    let bytes = journal.bytes();
+    journal.keep(&[DecisionId(3)]).unwrap();
+    assert_eq!(journal.bytes(), bytes, "once is enough");
+    // The unit runs on; who was told asks for the number all the same.
+    journal.append(&decision(4, &read, vec![]), &read, NOW.after(Duration::from_secs(4))).unwrap();
+    let disk = Journal::read(dir.path()).unwrap();
+    assert_eq!(disk.recorded(DecisionId(3)).unwrap().contents.objects.len(), 1);
+    drop(journal);
+    assert_eq!(ids(&Journal::read(dir.path()).unwrap()), [1, 3, 4]);
+}
+
 /// As of a hosted program, whose answer says what its run cost.
 #[test]
 fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
     let asked = |id: u64, follows: bool| {
         let answer = Ok(json!({ "usage": id }));
-        vec![crate::view::Asked { request: json!({ "now": id }), answer, follows }]
+        vec![crate::view::Asked { request: json!({ "now": id }), answer, follows, gist: None }]
     };
     for (follows, kept) in [(true, vec![1]), (false, vec![1, 2, 3, 4])] {
         let mut journal = Journal::in_memory(Bounds::default());
@@ -364,6 +391,21 @@ fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
         let written: Vec<u64> = ids(&journal).into_iter().filter(|id| *id != 4 || !follows).collect();
         assert_eq!(written, kept, "the newest is remembered");
     }
+}
+
+/// As of a program's live command, which says what it saw outside, and what its run cost.
+#[test]
+fn a_look_outside_that_sees_the_same_is_quiet() {
+    let look = |id: u64, gist: u64| {
+        let answer = Ok(json!({ "usage": id }));
+        vec![crate::view::Asked { request: json!({ "now": id }), answer, follows: false, gist: Some(gist) }]
+    };
+    let mut journal = Journal::in_memory(Bounds::default());
+    for (id, gist) in [(1, 7), (2, 7), (3, 7), (4, 8), (5, 8)] {
+        let one = Decision { asked: look(id, gist), ..decision(id, &[], vec![]) };
+        journal.append(&one, &[], NOW.after(Duration::from_secs(id))).unwrap();
+    }
+    assert_eq!(ids(&journal), [1, 3, 4], "the first of each, and the last before a change");
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{json_of, problem};
+use super::{json_of, keep, problem};
 use crate::host::{Handle, Stopped};
 use crate::operator::{OperatorName, Unit, UnitId};
 use crate::resource::ObjectKey;
@@ -61,6 +61,7 @@ async fn of_operator(path: &str, whom: Whom, handle: &Handle) -> Result<Response
         },
         ("/api/v1/unit", Some(unit)) => {
             let found = handle.unit(UnitId { operator: operator.clone(), unit: unit.clone() }).await?;
+            keep(handle, found.iter().filter_map(|found| found.last).collect()).await;
             found.map_or_else(|| no_unit(&unit), |found| json_of(&found))
         }
         ("/api/v1/unit", None) => problem(StatusCode::BAD_REQUEST, "the body names no unit"),

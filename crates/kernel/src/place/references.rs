@@ -10,6 +10,8 @@ use crate::resource::Resource;
 
 /// The label with a Namespace's own name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+/// What stands for every namespace.
+const EVERY: &str = "*";
 const ACCOUNT: &str = "system:serviceaccount:";
 const ACCOUNTS: &str = "system:serviceaccounts:";
 
@@ -47,6 +49,9 @@ const POLICY_BINDINGS: &[&str] = &["ValidatingAdmissionPolicyBinding", "Mutating
 const REVIEWS: &[&str] = &["SubjectAccessReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview"];
 const GATEWAY: &str = "gateway.networking.k8s.io";
 const ROUTES: &[&str] = &["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute"];
+const MIRRORING: &[&str] = &["HTTPRoute", "GRPCRoute"];
+const FLOWS: &str = "flowcontrol.apiserver.k8s.io";
+const CONSOLE: &str = "console.openshift.io";
 const MONITORS: &[&str] = &["ServiceMonitor", "PodMonitor"];
 
 static RULES: &[Rule] = &[
@@ -86,8 +91,32 @@ static RULES: &[Rule] = &[
     rule("authorization.k8s.io", REVIEWS, "spec/groups/*", Form::User),
     rule("certificates.k8s.io", &["CertificateSigningRequest"], "spec/username", Form::User),
     rule("certificates.k8s.io", &["CertificateSigningRequest"], "spec/groups/*", Form::User),
+    rule(FLOWS, &["FlowSchema"], "spec/rules/*/subjects/*/serviceAccount/namespace", Form::Namespace),
+    rule(FLOWS, &["FlowSchema"], "spec/rules/*/subjects/*/user/name", Form::User),
+    rule(FLOWS, &["FlowSchema"], "spec/rules/*/subjects/*/group/name", Form::User),
+    rule(FLOWS, &["FlowSchema"], "spec/rules/*/resourceRules/*/namespaces/*", Form::Namespace),
+    rule("security.openshift.io", &["SecurityContextConstraints"], "users/*", Form::User),
+    rule("security.openshift.io", &["SecurityContextConstraints"], "groups/*", Form::User),
+    rule(CONSOLE, &["ConsolePlugin"], "spec/backend/service/namespace", Form::Namespace),
+    rule(CONSOLE, &["ConsolePlugin"], "spec/proxy/*/endpoint/service/namespace", Form::Namespace),
+    // The same two in v1alpha1.
+    rule(CONSOLE, &["ConsolePlugin"], "spec/service/namespace", Form::Namespace),
+    rule(CONSOLE, &["ConsolePlugin"], "spec/proxy/*/service/namespace", Form::Namespace),
+    rule("networking.k8s.io", &["IngressClass"], "spec/parameters/namespace", Form::Namespace),
+    rule("snapshot.storage.k8s.io", &["VolumeSnapshotContent"], "spec/volumeSnapshotRef", Form::Reference),
+    rule(GATEWAY, &["GatewayClass"], "spec/parametersRef/namespace", Form::Namespace),
+    rule(GATEWAY, &["Gateway"], "spec/listeners/*/tls/certificateRefs/*/namespace", Form::Namespace),
+    rule(GATEWAY, &["Gateway"], "spec/listeners/*/allowedRoutes/namespaces/selector", Form::Selector),
     rule(GATEWAY, ROUTES, "spec/parentRefs/*/namespace", Form::Namespace),
+    rule(GATEWAY, ROUTES, "status/parents/*/parentRef/namespace", Form::Namespace),
     rule(GATEWAY, ROUTES, "spec/rules/*/backendRefs/*/namespace", Form::Namespace),
+    rule(GATEWAY, MIRRORING, "spec/rules/*/filters/*/requestMirror/backendRef/namespace", Form::Namespace),
+    rule(
+        GATEWAY,
+        MIRRORING,
+        "spec/rules/*/backendRefs/*/filters/*/requestMirror/backendRef/namespace",
+        Form::Namespace,
+    ),
     rule(GATEWAY, &["ReferenceGrant"], "spec/from/*/namespace", Form::Namespace),
     rule("monitoring.coreos.com", MONITORS, "spec/namespaceSelector/matchNames/*", Form::Namespace),
     rule("config.openshift.io", &["ClusterOperator"], "status/relatedObjects/*", Form::Reference),
@@ -120,18 +149,23 @@ pub fn change_object(resource: &Resource, object: &mut Value, change: Change<'_>
 }
 
 /// Changes every namespace that what is done to an object of a kind names.
-pub fn change_act(resource: &Resource, act: &mut Act, change: Change<'_>) {
+///
+/// # Errors
+/// When it cannot be told whether something is a namespace; for people.
+pub fn change_act(resource: &Resource, act: &mut Act, change: Change<'_>) -> Result<(), String> {
     match act {
         Act::Create(body) | Act::Update(body) | Act::Apply { body, .. } => change_object(resource, body, change),
         Act::Patch { form: PatchForm::Merge | PatchForm::Strategic, body } => change_object(resource, body, change),
-        Act::Patch { form: PatchForm::Json, body } => change_steps(resource, body, change),
+        Act::Patch { form: PatchForm::Json, body } => return change_steps(resource, body, change),
         Act::Delete { .. } => {}
     }
+    Ok(())
 }
 
 /// A JSON patch sets a field that names a namespace, or something that holds one.
-fn change_steps(resource: &Resource, patch: &mut Value, change: Change<'_>) {
+fn change_steps(resource: &Resource, patch: &mut Value, change: Change<'_>) -> Result<(), String> {
     let paths = paths(resource);
+    let keys = keys(patch);
     for step in patch.as_array_mut().into_iter().flatten() {
         let Some(at) = step.get("path").and_then(Value::as_str).map(pointer) else { continue };
         let Some(value) = step.get_mut("value") else { continue };
@@ -140,22 +174,58 @@ fn change_steps(resource: &Resource, patch: &mut Value, change: Change<'_>) {
             if meets {
                 visit(value, &path[at.len()..], *form, change);
             } else if at.len() > path.len() {
-                change_inside(value, &at, path, *form, change);
+                change_inside(value, &at, (path, *form), &keys, change)?;
             }
         }
     }
+    Ok(())
+}
+
+/// The keys of selectors that a JSON patch sets or tests, with the expression they are of.
+fn keys(patch: &Value) -> Vec<(Vec<String>, String)> {
+    let of = |step: &Value| {
+        let mut at = pointer(step["path"].as_str()?);
+        (at.pop()? == "key").then_some(())?;
+        Some((at, step["value"].as_str()?.to_string()))
+    };
+    patch.as_array().into_iter().flatten().filter_map(of).collect()
 }
 
 /// The patch reaches into a reference or a selector.
-fn change_inside(value: &mut Value, at: &[String], path: &[&str], form: Form, change: Change<'_>) {
-    let under = path.iter().zip(at).all(|(rule, key)| *rule == "*" || rule == key);
+fn change_inside(
+    value: &mut Value,
+    at: &[String],
+    (path, form): (&[&str], Form),
+    keys: &[(Vec<String>, String)],
+    change: Change<'_>,
+) -> Result<(), String> {
+    if !path.iter().zip(at).all(|(rule, key)| *rule == "*" || rule == key) {
+        return Ok(());
+    }
     let rest: Vec<&str> = at[path.len()..].iter().map(String::as_str).collect();
-    match (under, form, &rest[..]) {
-        (true, Form::Reference, ["namespace"]) => visit(value, &[], Form::Namespace, change),
-        (true, Form::Selector, ["matchLabels"]) => labels(value, change),
-        (true, Form::Selector, ["matchLabels", NAME_LABEL]) => visit(value, &[], Form::Namespace, change),
+    match (form, &rest[..]) {
+        (Form::Reference, ["namespace"]) => visit(value, &[], Form::Namespace, change),
+        (Form::Selector, ["matchLabels"]) => labels(value, change),
+        (Form::Selector, ["matchLabels", NAME_LABEL]) => visit(value, &[], Form::Namespace, change),
+        (Form::Selector, ["matchExpressions"]) => expressions(Some(value), change),
+        (Form::Selector, ["matchExpressions", _]) => expression(value, change),
+        (Form::Selector, ["matchExpressions", _, "values", inner @ ..]) => {
+            // Which label they are of stands in the object, which is not here.
+            let of = &at[..path.len() + 2];
+            let key = keys.iter().find(|(expression, _)| expression == of).ok_or_else(|| {
+                format!(
+                    "it cannot be told whether the values at /{} are namespaces: let the patch replace the whole \
+                     expression, or `test` its key",
+                    at.join("/")
+                )
+            })?;
+            if key.1 == NAME_LABEL {
+                visit(value, if inner.is_empty() { &["*"] } else { &[] }, Form::Namespace, change);
+            }
+        }
         _ => {}
     }
+    Ok(())
 }
 
 fn pointer(path: &str) -> Vec<String> {
@@ -202,7 +272,8 @@ fn visit(value: &mut Value, path: &[&str], form: Form, change: Change<'_>) {
 
 fn apply(value: &mut Value, form: Form, change: Change<'_>) {
     match (form, value) {
-        (Form::Namespace, Value::String(name)) if !name.is_empty() => *name = change(name),
+        // Where all namespaces are meant, all of both worlds are.
+        (Form::Namespace, Value::String(name)) if !name.is_empty() && name != EVERY => *name = change(name),
         (Form::User, Value::String(user)) => {
             if let Some(account) = account(user, change) {
                 *user = account;
@@ -237,9 +308,12 @@ fn labels(wanted: &mut Value, change: Change<'_>) {
 }
 
 fn expressions(all: Option<&mut Value>, change: Change<'_>) {
-    let all = all.and_then(Value::as_array_mut).into_iter().flatten();
-    for expression in all.filter(|expression| expression["key"] == NAME_LABEL) {
-        visit(expression, &["values", "*"], Form::Namespace, change);
+    all.and_then(Value::as_array_mut).into_iter().flatten().for_each(|one| expression(one, change));
+}
+
+fn expression(one: &mut Value, change: Change<'_>) {
+    if one.get("key").is_some_and(|key| key == NAME_LABEL) {
+        visit(one, &["values", "*"], Form::Namespace, change);
     }
 }
 

@@ -82,3 +82,14 @@ proptest! {
         prop_assert_eq!(there_and_back(&POLICIES, "acme-web", &policy).1, policy);
     }
 }
+
+#[test]
+fn what_is_of_all_namespaces_is_so_in_both_worlds() {
+    let flows = Resource::cluster_wide("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
+    let rules = |own: &str, other: &str, user: &str| json!([{"resourceRules": [{"namespaces": ["*", own, other]}], "subjects": [{"kind": "User", "user": {"name": user}}]}]);
+    let real = json!({"metadata": {"name": "a"}, "spec": {"rules":
+        rules("acme-web", "monitoring", "system:serviceaccount:acme-web:x")}});
+    let (shown, written) = there_and_back(&flows, "", &real);
+    assert_eq!(shown["spec"]["rules"], rules("web", "foreign.monitoring", "system:serviceaccount:web:x"));
+    assert_eq!(written["spec"], real["spec"]);
+}

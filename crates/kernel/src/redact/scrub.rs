@@ -1,7 +1,7 @@
 //! Finding known secret values in text.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use super::{HIDDEN, VALUE_FIELDS, is_secret};
 
 /// Shorter values are not looked for: they would be found in every other word.
 pub const MIN_VALUE_BYTES: usize = 6;
-/// Longer values are looked for by their beginning only.
+/// Longer values are looked for by their beginning, and masked as far as they are long.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 /// How many values are kept, in all their forms; those beyond are masked by [`super::redact`] alone.
 pub const MAX_VALUES: usize = 20_000;
@@ -29,8 +29,8 @@ const MIN_PART_BYTES: usize = 8;
 /// A value is not taken apart into more.
 const MAX_PARTS: usize = 256;
 
-/// Values of one length each, longest first.
-type ByLength = BTreeMap<Reverse<usize>, BTreeSet<Box<[u8]>>>;
+/// What is looked for, by its length, longest first; each with how long the whole value is.
+type ByLength = BTreeMap<Reverse<usize>, BTreeMap<Box<[u8]>, usize>>;
 
 /// Values of Secrets that were read, in the forms they turn up in: plain, base64, quoted as in JSON.
 #[derive(Clone, Default)]
@@ -93,12 +93,14 @@ impl Secrets {
         let (mut clean, mut shown, mut covered) = (String::with_capacity(text.len()), 0, 0);
         for (at, window) in text.as_bytes().windows(MIN_VALUE_BYTES).enumerate() {
             let Some(length) = self.longest(window, &text.as_bytes()[at..]) else { continue };
+            // The rest of a long value may be another here than where it was read.
+            let end = text.ceil_char_boundary(at.saturating_add(length));
             // Values that overlap are one masked stretch: the rest of the second would tell its end.
             if at >= covered {
                 clean.push_str(&text[shown.max(covered)..at]);
                 clean.push_str(HIDDEN);
             }
-            covered = covered.max(at + length);
+            covered = covered.max(end);
             shown = covered;
         }
         clean.push_str(&text[shown..]);
@@ -124,13 +126,13 @@ impl Secrets {
         }
     }
 
-    /// How long the longest value is that the text begins with.
+    /// How long the longest value is that the text begins with, or with the beginning of.
     fn longest(&self, window: &[u8], text: &[u8]) -> Option<usize> {
         let first: [u8; MIN_VALUE_BYTES] = window.try_into().ok()?;
-        let begins = |(length, values): &(&Reverse<usize>, &BTreeSet<Box<[u8]>>)| {
-            text.get(..length.0).is_some_and(|beginning| values.contains(beginning))
+        let whole = |(length, values): (&Reverse<usize>, &BTreeMap<Box<[u8]>, usize>)| {
+            text.get(..length.0).and_then(|beginning| values.get(beginning)).copied()
         };
-        self.values.get(&first)?.iter().find(begins).map(|(length, _)| length.0)
+        self.values.get(&first)?.iter().filter_map(whole).max()
     }
 
     fn keep_decoded(&mut self, encoded: &str) {
@@ -145,15 +147,18 @@ impl Secrets {
     }
 
     fn keep(&mut self, value: &str) {
+        let whole = value.len();
         let value = &value[..value.floor_char_boundary(MAX_VALUE_BYTES)];
         let Some(first) = value.as_bytes().first_chunk::<MIN_VALUE_BYTES>() else { return };
         if self.count >= MAX_VALUES || value.trim().is_empty() {
             return;
         }
         let as_long = self.values.entry(*first).or_default().entry(Reverse(value.len())).or_default();
-        if as_long.insert(Box::from(value.as_bytes())) {
+        let known = as_long.entry(Box::from(value.as_bytes())).or_insert_with(|| {
             self.count += 1;
-        }
+            0
+        });
+        *known = whole.max(*known);
     }
 }
 

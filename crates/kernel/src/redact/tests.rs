@@ -105,6 +105,21 @@ fn overlapping_values_leave_no_end() {
 }
 
 #[test]
+fn a_value_that_is_longer_than_what_is_looked_for_is_masked_to_its_end() {
+    // No two parts of it are alike, so that it is found in one place only.
+    let long: String = (0..MAX_VALUE_BYTES / 8 + 13).map(|number| format!("{number:07}.")).collect();
+    let long = format!("{long}end");
+    let secrets = Secrets::from([&secret("bundle", &long)]);
+    assert_eq!(secrets.scrub(&format!("<{long}> is no bundle")), format!("<{HIDDEN}> is no bundle"));
+    assert_eq!(secrets.scrub(&STANDARD.encode(&long)), HIDDEN, "in its other form as well");
+    // Cut off where it was copied to, and another behind its beginning: what is left is masked, and nothing is torn apart.
+    assert_eq!(secrets.scrub(&long[..long.len() - 9]), HIDDEN);
+    let other = format!("{}{} behind it", &long[..MAX_VALUE_BYTES], "ä".repeat(200));
+    let scrubbed = secrets.scrub(&other);
+    assert!(scrubbed.starts_with(HIDDEN) && scrubbed.ends_with(" behind it"), "{scrubbed}");
+}
+
+#[test]
 fn short_and_public_values_are_no_secrets() {
     let mut token = secret("token", "eyJhbGciOi.long");
     token["type"] = "kubernetes.io/service-account-token".into();

@@ -50,15 +50,21 @@ impl Came {
     #[must_use]
     pub fn masked(self) -> Self {
         match self {
-            Self::Decided { mutations, standing } => Self::Decided {
-                mutations: mutations.iter().map(conceal_mutation).collect(),
-                standing: match standing {
-                    Standing::Ready => Standing::Ready,
-                    Standing::Waiting(on) => Standing::Waiting(conceal_words(&on)),
-                    Standing::Blocked(needs) => Standing::Blocked(conceal_words(&needs)),
-                    Standing::Failing(why) => Standing::Failing(conceal_words(&why)),
-                },
-            },
+            Self::Decided { mutations, standing } => {
+                Self::Decided { mutations: mutations.iter().map(conceal_mutation).collect(), standing }
+            }
+            other => other,
+        }
+        .spoken()
+    }
+
+    /// The same as the kernel says it: without what looks like a secret in its words.
+    #[must_use]
+    pub fn spoken(self) -> Self {
+        match self {
+            Self::Decided { mutations, standing } => {
+                Self::Decided { mutations, standing: standing.in_words(&conceal_words) }
+            }
             Self::Failed { message } => Self::Failed { message: conceal_words(&message) },
             Self::Parked { missing } => Self::Parked { missing },
         }

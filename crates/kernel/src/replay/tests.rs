@@ -321,3 +321,44 @@ fn a_swallowed_miss_is_parked_in_a_replay_too() {
     let Replayed::Different { after, .. } = again(shrugs, &journal, &[]) else { panic!("not told apart") };
     assert!(matches!(after, Came::Parked { .. }), "{after:?}");
 }
+
+fn never_comes_back(_: &View, _: &Outside<'_>) -> Result<Plan, Stop> {
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn an_operator_that_hangs_now_keeps_nobody() {
+    let journal = record(&Reaching(Made(copies)), &input());
+    let operator = Arc::new(Reaching(Made(never_comes_back)));
+    let replayed = replay_within(operator, &journal, DecisionId(1), &[], Duration::from_millis(20));
+    assert_eq!(replayed, Replayed::Undecided { why: "now: did not decide within 20ms".to_string() });
+    let operator = Arc::new(Reaching(Made(copies)));
+    assert_eq!(replay_within(operator, &journal, DecisionId(1), &[], Duration::from_secs(600)), Replayed::Same);
+}
+
+#[test]
+fn a_run_that_was_given_up_is_not_made_again() {
+    let hung: Decide = |_, _| Err(Stop::failed("did not decide within 2s"));
+    let journal = record(&Reaching(Made(hung)), &[]);
+    let replayed = again(never_comes_back, &journal, &[]);
+    assert_eq!(replayed, Replayed::Undecided { why: "then: did not decide within 2s".to_string() });
+    // Who read something and then said so itself was not given up.
+    let says: Decide = |view, _| {
+        view.get(&CONFIG_MAPS, "shop", "input")?;
+        Err(Stop::failed("did not decide within 2s"))
+    };
+    let journal = record(&Reaching(Made(says)), &input());
+    assert_eq!(again(says, &journal, &[]), Replayed::Same);
+}
+
+#[test]
+fn words_that_the_kernel_masked_before_they_were_recorded_make_no_difference() {
+    let masked: Decide = |_, _| Err(Stop::failed(format!("postgres://{}@db: refused", crate::redact::HIDDEN)));
+    let journal = record(&Reaching(Made(masked)), &[]);
+    let clear: Decide = |_, _| Err(Stop::failed("postgres://shop:hunter2@db: refused"));
+    assert_eq!(again(clear, &journal, &[]), Replayed::Same);
+    let other: Decide = |_, _| Err(Stop::failed("postgres://shop:hunter2@db: timed out"));
+    assert!(matches!(again(other, &journal, &[]), Replayed::Different { .. }));
+}

@@ -1,8 +1,8 @@
 //! Changing.
 
-use super::view::{kinds, open};
+use super::view::{count, kinds, open};
 use super::{Ledger, LedgerError, within};
-use crate::change::Change;
+use crate::change::{Bound, Change};
 use crate::key::Key;
 use crate::pool::{Intent, Transaction};
 use crate::row::{Table, key_of};
@@ -27,7 +27,7 @@ fn written(change: &Change) -> Option<&Vec<Value>> {
         | Change::Ensure { values, .. }
         | Change::Put { values, .. }
         | Change::Update { values, .. } => Some(values),
-        Change::Delete { .. } | Change::Hold { .. } => None,
+        Change::Delete { .. } | Change::Hold { .. } | Change::Room { .. } => None,
     }
 }
 
@@ -84,6 +84,10 @@ async fn make(
         Change::Put { .. } => (dialect.put(table), sealed(table, &key, row, sealing)?),
         Change::Delete { .. } => (dialect.delete(table), texts(&key)),
         Change::Hold { was, .. } => return same(transaction, dialect, sealing, table, was, Lock::Share).await,
+        Change::Room { was, bounds, .. } => {
+            same(transaction, dialect, sealing, table, was, Lock::Update).await?;
+            return within_bounds(transaction, dialect, change, bounds).await;
+        }
         Change::Update { was, .. } => {
             same(transaction, dialect, sealing, table, was, Lock::Update).await?;
             let mut values = sealed(table, &key, row, sealing)?;
@@ -114,6 +118,26 @@ async fn same(
     } else {
         Err(LedgerError::Changed { table: table.name, key: key.to_string() })
     }
+}
+
+/// Refuses if more is there than may be. The row that is asked about is ours until the end: whoever else asks about it counts after us.
+async fn within_bounds(
+    transaction: &mut Transaction,
+    dialect: Dialect,
+    change: &Change,
+    bounds: &[Bound],
+) -> Result<(), LedgerError> {
+    for bound in bounds {
+        let mut there = 0;
+        for &(table, ref rows) in &bound.rows {
+            there += count(transaction, dialect, table, rows).await?;
+        }
+        if there > bound.most {
+            let (table, key) = (change.table().name, change.key().to_string());
+            return Err(LedgerError::Full { table, key, there, most: bound.most });
+        }
+    }
+    Ok(())
 }
 
 /// NULL is what a row says as an empty text, or as no.

@@ -40,6 +40,18 @@ pub enum LedgerError {
         /// The row.
         key: String,
     },
+    /// More would be there than may be.
+    #[error("could not change what counts for `{table}` {key}: there would be {there}, and {most} may be")]
+    Full {
+        /// The table.
+        table: &'static str,
+        /// The row.
+        key: String,
+        /// How many there would be.
+        there: u64,
+        /// How many there may be.
+        most: u64,
+    },
     /// Another row has what may be there once.
     #[error("could not write `{table}` {key}: another row has its key or a value that must be unique")]
     Taken {
@@ -117,7 +129,8 @@ impl LedgerError {
 
     /// Whether the decision was made on rows that are others now: read again and decide again.
     pub fn is_conflict(&self) -> bool {
-        matches!(self, LedgerError::Changed { .. } | LedgerError::Taken { .. } | LedgerError::Dangling { .. })
+        use LedgerError::{Changed, Dangling, Full, Taken};
+        matches!(self, Changed { .. } | Full { .. } | Taken { .. } | Dangling { .. })
     }
 }
 

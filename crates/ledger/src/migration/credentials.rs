@@ -59,9 +59,13 @@ pub(super) async fn store_again(
 
 /// Columns that hold credentials after a step. Their tables have one column as key.
 fn places(version: i64) -> impl Iterator<Item = (&'static Table, &'static Column)> {
-    let tables = TABLES.iter().chain(left::TABLES.iter().filter(move |_| version >= 4));
-    let columns = tables.flat_map(|table| table.columns.iter().map(move |column| (*table, column)));
-    columns.filter(move |(_, column)| column.kind == Kind::Secret && (version >= 2 || !column.ours))
+    // What was added to the original's tables came with the second step, what was added to ours with the sixth.
+    let tables = TABLES.iter().map(|table| (table, 2));
+    let tables = tables.chain(left::TABLES.iter().filter(move |_| version >= 4).map(|table| (table, 6)));
+    let columns = tables.flat_map(|(table, more)| table.columns.iter().map(move |column| (*table, column, more)));
+    let secret =
+        columns.filter(move |(_, column, more)| column.kind == Kind::Secret && (version >= *more || !column.ours));
+    secret.map(|(table, column, _)| (table, column))
 }
 
 type Page = (Vec<(Key, String)>, String);

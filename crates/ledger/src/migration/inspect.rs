@@ -6,7 +6,7 @@ use super::{MigrationError, ORIGINAL_VERSION, STEPS};
 use crate::ledger::{LedgerError, within};
 use crate::pool::Transaction;
 use crate::row::Table;
-use crate::rows::{TABLES, fleet, left};
+use crate::rows::{TABLES, fleet, left, settings};
 use crate::statement::Dialect;
 use crate::value::{Kind, Value};
 
@@ -77,7 +77,10 @@ async fn ours(transaction: &mut Transaction, dialect: Dialect, columns: &Columns
         complete(columns, fleet::TABLES, true)?;
     }
     if newest >= 4 {
-        complete(columns, left::TABLES, true)?;
+        complete(columns, left::TABLES, newest >= 6)?;
+    }
+    if newest >= 5 {
+        complete(columns, settings::TABLES, true)?;
     }
     Ok(Found::Ours { version: newest })
 }

@@ -29,6 +29,8 @@ rows! {
         created_on: Moment = "created_on",
         /// Since when nobody wants it.
         left_on: Option<Moment> = "left_on",
+        /// The account's own token, as far as it is known: what the tenant gave may be worth nothing when the account is to go.
+        token: Option<Secret> = "token" max 65536 ours true,
     }
 
     /// On which cluster a tenant is, where backends of several share the database.

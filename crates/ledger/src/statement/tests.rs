@@ -27,7 +27,7 @@ fn a_row_that_is_nothing_but_its_key_is_put_by_doing_nothing() {
 #[test]
 fn what_is_asked_for_by_value_can_use_an_index() {
     let table = ClusterAccess::TABLE;
-    let equal = [Equal { column: table.column("clusteraccess_user_id").unwrap(), null: false }];
+    let equal = [Equal { column: table.column("clusteraccess_user_id").unwrap(), null: false, values: 1 }];
     assert_eq!(
         Dialect::Sqlite.select(table, &equal, true, Some(10)),
         "select clusteraccess_user_id, clusteraccess_managed_environment_id, clusteraccess_gitops_engine_instance_id, created_on \
@@ -44,4 +44,20 @@ fn a_row_is_locked_where_others_write_at_the_same_time() {
     );
     assert!(Dialect::Postgres.lock(SyncOperation::TABLE, Lock::Share).ends_with("for share"));
     assert!(Dialect::Sqlite.lock(SyncOperation::TABLE, Lock::Share).ends_with("where syncoperation_id = $1"));
+}
+
+#[test]
+fn one_of_several_values_is_asked_for_at_once() {
+    let column = |name: &str| SyncOperation::TABLE.column(name).unwrap();
+    let equal = [
+        Equal { column: column("desired_state"), null: false, values: 2 },
+        Equal { column: column("application_id"), null: true, values: 0 },
+        Equal { column: column("revision"), null: false, values: 1 },
+        Equal { column: column("deployment_name"), null: false, values: 0 },
+    ];
+    assert_eq!(
+        Dialect::Sqlite.count(SyncOperation::TABLE, &equal),
+        "select count(*) from syncoperation where desired_state in ($1, $2) and application_id is null and revision = $3 and 1 = 0"
+    );
+    assert_eq!(Dialect::Sqlite.count(SyncOperation::TABLE, &[]), "select count(*) from syncoperation");
 }

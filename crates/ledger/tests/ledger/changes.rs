@@ -2,7 +2,7 @@
 
 use switchboard_ledger::ids::OperationState;
 use switchboard_ledger::rows::*;
-use switchboard_ledger::{Change, Filter, Key, Ledger, LedgerError, Row, Sealing, Secret};
+use switchboard_ledger::{Bound, Change, Filter, Key, Ledger, LedgerError, Row, Sealing, Secret};
 
 use crate::base::{Base, key, on_both};
 use crate::samples;
@@ -15,6 +15,7 @@ on_both! {
     guarantees_no_credential_is_stored_in_clear
     a_credential_that_changed_is_a_row_that_changed
     a_row_may_be_held_without_being_written
+    guarantees_no_more_is_there_than_may_be
     what_refers_to_nothing_is_refused
     what_is_referred_to_stays
     what_is_there_once_is_there_once
@@ -140,6 +141,35 @@ async fn a_row_may_be_held_without_being_written(base: Base) {
         ledger.commit(&[Change::hold(&environment), Change::insert(&samples::application("app3"))]).await.unwrap_err();
     assert!(matches!(refused, LedgerError::Changed { .. }), "{refused}");
     assert_eq!(ledger.get::<Application>(&Key::from("app3")).await.unwrap(), None);
+}
+
+/// However many come at once, and without looking first.
+async fn guarantees_no_more_is_there_than_may_be(base: Base) {
+    const MOST: u64 = 3;
+    let ledger = with_all(&base).await;
+    let room =
+        |filter: Filter| Change::room(&samples::user("u"), vec![Bound::of(MOST).counting::<ClusterUser>(filter)]);
+    let named = || Filter::all().any("display_name", ["shop", "nobody's"]);
+    let mut all = tokio::task::JoinSet::new();
+    for number in 0..10 {
+        let changes = [Change::insert(&samples::user(&format!("r{number}"))), room(named())];
+        let ledger = ledger.clone();
+        all.spawn(async move { ledger.commit(&changes).await });
+    }
+    let mut made = 1;
+    while let Some(done) = all.join_next().await {
+        match done.unwrap() {
+            Ok(()) => made += 1,
+            Err(refused) => assert!(refused.is_conflict() && matches!(refused, LedgerError::Full { .. }), "{refused}"),
+        }
+    }
+    assert_eq!(made, MOST, "with the one that was there");
+    assert_eq!(ledger.list::<ClusterUser>(&named()).await.unwrap().len() as u64, MOST);
+    // What the row said when it was read still counts.
+    let other = ClusterUser { display_name: Some("bakery".into()), ..samples::user("u") };
+    ledger.commit(&[Change::update(&samples::user("u"), &other)]).await.unwrap();
+    let refused = ledger.commit(&[room(named())]).await.unwrap_err();
+    assert!(matches!(refused, LedgerError::Changed { .. }), "{refused}");
 }
 
 async fn what_refers_to_nothing_is_refused(base: Base) {

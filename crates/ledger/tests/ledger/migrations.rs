@@ -15,6 +15,7 @@ on_both! {
     a_newer_database_is_left_alone
     a_step_of_other_words_is_noticed
     a_table_that_lost_a_column_is_noticed
+    a_database_of_an_earlier_version_gets_what_it_lacks
     credentials_are_sealed_moved_to_another_key_and_opened_again
     a_wrong_key_of_the_right_id_is_noticed
 }
@@ -23,9 +24,9 @@ async fn a_new_database_gets_its_tables_and_then_nothing_is_left_to_do(base: Bas
     let ledger = base.open(Sealing::plain()).await;
     assert!(matches!(ledger.check_schema().await, Err(MigrationError::Behind)));
     let plan = ledger.migrate().await.unwrap();
-    assert_eq!((plan.found, plan.steps.len()), (Found::Nothing, 4));
+    assert_eq!((plan.found, plan.steps.len()), (Found::Nothing, 6));
     let again = ledger.migrate().await.unwrap();
-    assert!(again.is_empty() && again.found == Found::Ours { version: 4 }, "{again:?}");
+    assert!(again.is_empty() && again.found == Found::Ours { version: 6 }, "{again:?}");
     ledger.check_schema().await.unwrap();
 }
 
@@ -46,7 +47,7 @@ async fn a_plan_writes_nothing(base: Base) {
     for _ in 0..2 {
         let plan = ledger.plan_migration().await.unwrap();
         assert_eq!(plan.found, Found::Nothing);
-        assert_eq!(plan.steps.iter().map(|(version, _)| *version).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(plan.steps.iter().map(|(version, _)| *version).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     }
 }
 
@@ -54,7 +55,7 @@ async fn guarantees_two_that_migrate_at_once_do_it_once(base: Base) {
     let (one, two) = (base.open(Sealing::plain()).await, base.open(Sealing::plain()).await);
     let (first, second) = tokio::join!(one.migrate(), two.migrate());
     let steps = first.unwrap().steps.len() + second.unwrap().steps.len();
-    assert_eq!(steps, 4);
+    assert_eq!(steps, 6);
 }
 
 async fn tables_of_somebody_else_are_left_alone(base: Base) {
@@ -81,6 +82,17 @@ async fn a_table_that_lost_a_column_is_noticed(base: Base) {
     base.raw("alter table clustercredentials drop column source_digest").await;
     let error = ledger.check_schema().await.unwrap_err();
     assert_eq!(error.to_string(), "could not use the database: `clustercredentials` has no column `source_digest`");
+}
+
+async fn a_database_of_an_earlier_version_gets_what_it_lacks(base: Base) {
+    base.ready().await;
+    base.raw("alter table switchboard_service_account drop column token").await;
+    base.raw("delete from switchboard_step where version = 6").await;
+    let ledger = base.open(Sealing::with_keys(&key(1)).unwrap()).await;
+    assert!(matches!(ledger.check_schema().await, Err(MigrationError::Behind)));
+    let plan = ledger.migrate().await.unwrap();
+    assert_eq!((plan.found, plan.steps.len()), (Found::Ours { version: 5 }, 1));
+    ledger.check_schema().await.unwrap();
 }
 
 async fn credentials_are_sealed_moved_to_another_key_and_opened_again(base: Base) {

@@ -125,3 +125,50 @@ async fn what_another_process_writes_is_told(base: Base) {
     let own = add(&ledger, "own").await;
     told(&mut signals, vec![changed(&own)]).await;
 }
+
+/// Whoever else uses the server may keep a transaction open for as long as he likes.
+#[cfg(feature = "real")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_of_another_database_makes_nobody_deaf() {
+    const ROWS: usize = 600;
+    let (base, other) = (Base::postgres(), Base::postgres());
+    let somebody = sqlx::PgPool::connect(&other.url).await.unwrap();
+    let mut open = somebody.begin().await.unwrap();
+    sqlx::raw_sql("select pg_current_xact_id()").execute(&mut *open).await.unwrap();
+    let ledger = base.ready().await;
+    let mut signals = ledger.signals().await.unwrap();
+    let mut heard = 0;
+    for round in 0..4 {
+        let users: Vec<ClusterUser> = (0..ROWS).map(|n| samples::user(&format!("d{round}-{n}"))).collect();
+        ledger.commit(&users.iter().map(Change::insert).collect::<Vec<_>>()).await.unwrap();
+        let mut waited_for: Vec<Signal> = users.iter().map(changed).collect();
+        while !waited_for.is_empty() {
+            let news = next(&mut signals).await;
+            heard += news.len();
+            waited_for.retain(|signal| !news.contains(signal));
+        }
+    }
+    assert_eq!(heard, 4 * ROWS, "each is told once");
+    open.rollback().await.unwrap();
+    let user = add(&ledger, "afterwards").await;
+    assert_eq!(next(&mut signals).await, [changed(&user)]);
+}
+
+/// A transaction that began first and ends last has a place in the log before all that was told.
+#[cfg(feature = "real")]
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_committed_late_is_told_as_well() {
+    let base = Base::postgres();
+    let ledger = base.ready().await;
+    let mut signals = ledger.signals().await.unwrap();
+    let late = sqlx::PgPool::connect(&base.url).await.unwrap();
+    let mut open = late.begin().await.unwrap();
+    let insert = "insert into clusteruser (clusteruser_id, user_name) values ('late', 'late')";
+    sqlx::raw_sql(insert).execute(&mut *open).await.unwrap();
+    for number in 0..3 {
+        let user = add(&ledger, &format!("l{number}")).await;
+        assert_eq!(next(&mut signals).await, [changed(&user)]);
+    }
+    open.commit().await.unwrap();
+    assert_eq!(next(&mut signals).await, [changed(&samples::user("late"))]);
+}

@@ -194,7 +194,8 @@ impl<'a> Reader<'a> {
 
     /// What the parser is in the middle of.
     fn inside(&self) -> Inside {
-        let bracket = |open: &Open, wanted: char| self.lines.at(open.line).chars().nth(open.column) == Some(wanted);
+        let bracket =
+            |open: &Open, wanted: char| self.text[self.lines.byte(open.line, open.column)..].starts_with(wanted);
         match self.open.as_slice() {
             // Whether brackets are a key is only known behind them.
             [] if self.text.trim_start().starts_with('{') => Inside::Braces,

@@ -8,6 +8,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::YamlError;
+use super::lines::Lines;
 
 const VIOLATES: &str = "found a tab character that violates indentation";
 const NO_TOKEN: &str = "found character that cannot start any token";
@@ -20,7 +21,7 @@ pub(super) fn separated(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(SEPARATORS) {
         return text;
     }
-    let places = Strict { text: &text, lines: lines(&text), open: Vec::new() };
+    let places = Strict { text: &text, lines: Lines::of(&text), open: Vec::new() };
     let mut parser = Parser::new_from_str(&text);
     let mut quoted = Vec::new();
     while let Some(Ok((event, span))) = parser.next_event() {
@@ -28,24 +29,23 @@ pub(super) fn separated(text: Cow<'_, str>) -> Cow<'_, str> {
             quoted.push(places.quoted(span));
         }
     }
+    quoted.sort_by_key(|range| range.start);
+    let mut quoted = quoted.into_iter().peekable();
+    // How far those in quotes reach that began so far.
+    let mut reach = 0;
     let exchanged = text.char_indices().map(|(at, c)| {
-        let stays = !SEPARATORS.contains(&c) || quoted.iter().any(|range| range.contains(&at));
-        if stays { c } else { '\n' }
+        while let Some(range) = quoted.next_if(|range| range.start <= at) {
+            reach = reach.max(range.end);
+        }
+        if SEPARATORS.contains(&c) && at >= reach { '\n' } else { c }
     });
     Cow::Owned(exchanged.collect())
-}
-
-/// The byte each line begins at.
-fn lines(text: &str) -> Vec<usize> {
-    let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-    std::iter::once(0).chain(breaks).collect()
 }
 
 /// Follows the events of a text.
 pub(super) struct Strict<'a> {
     text: &'a str,
-    /// The byte each line begins at.
-    lines: Vec<usize>,
+    lines: Lines<'a>,
     /// The columns of the collections that are open; of one in brackets there is none.
     open: Vec<Option<usize>>,
 }
@@ -56,7 +56,7 @@ impl<'a> Strict<'a> {
         if !(text.contains('\t') || text.contains("\\/")) {
             return None;
         }
-        Some(Self { text, lines: lines(text), open: Vec::new() })
+        Some(Self { text, lines: Lines::of(text), open: Vec::new() })
     }
 
     /// Looks at an event and at what stands behind it.
@@ -95,18 +95,12 @@ impl<'a> Strict<'a> {
         self.open.last().is_none_or(Option::is_some)
     }
 
-    fn at(&self, line: usize, column: usize) -> usize {
-        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(self.text.len());
-        let rest = &self.text[start..];
-        start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
-    }
-
     fn start(&self, span: Span) -> usize {
-        self.at(span.start.line(), span.start.col())
+        self.lines.byte(span.start.line(), span.start.col())
     }
 
     fn end(&self, span: Span) -> usize {
-        self.at(span.end.line(), span.end.col())
+        self.lines.byte(span.end.line(), span.end.col())
     }
 
     /// A text in quotes. The parser's own end of it may lie behind a comment.
@@ -130,9 +124,8 @@ impl<'a> Strict<'a> {
 
     /// What go-yaml says; it is silent about the first line.
     fn refused(&self, at: usize, problem: &str) -> YamlError {
-        let line = self.lines.partition_point(|start| *start <= at);
+        let (line, column) = self.lines.place(at);
         let place = if line > 1 { format!("line {line}: ") } else { String::new() };
-        let column = 1 + self.text[self.lines[line - 1]..at].chars().count();
         YamlError { message: format!("yaml: {place}{problem}"), problem: problem.to_string(), line, column }
     }
 

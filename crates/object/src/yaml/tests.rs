@@ -204,6 +204,19 @@ fn a_long_text_of_keys_without_values_is_read() {
     assert_eq!(read(&braces).unwrap().value["x"].as_object().unwrap().len(), 30_000);
 }
 
+/// The same of what stands on one line with a tab, which is looked for by its column, and of U+2028, which ends a line unless it
+/// stands in quotes.
+#[test]
+fn a_long_line_with_a_tab_is_read_and_so_are_many_separators() {
+    const MANY: usize = 100_000;
+    let items = |text: &str| read(text).unwrap().value.as_array().unwrap().len();
+    assert_eq!(items(&format!("[{}\t1]\n", "\"ä\",{},".repeat(MANY))), 2 * MANY + 1);
+    assert_eq!(items(&"- \"a\u{2028}b\"\n".repeat(MANY)), MANY);
+    assert_eq!(items(&format!("[{}1]\n", "\"a\u{2028}b\",".repeat(MANY))), MANY + 1);
+    let broken = format!("{}a:\u{2028}", "a: \"b\"\u{2028}".repeat(MANY));
+    assert_eq!(read(&broken).unwrap().duplicates.len(), super::MAX_DUPLICATES);
+}
+
 #[track_caller]
 fn refused(text: &[u8], words: &str) {
     let told = decode(text).and_then(|text| read(&text)).map(|document| document.value);

@@ -12,7 +12,7 @@ use switchboard_kernel::operator::Stop;
 use super::halt::{Halt, Onward};
 use super::work::Work;
 use crate::apparatus::{
-    Apparatus, Attendant, Outcome, STARTUP_DEADLINE, config_body, config_key, event_body, event_mark,
+    Apparatus, Attendant, Outcome, STARTUP_DEADLINE, after_an_end, config_body, config_key, event_body, event_mark,
 };
 use crate::coupling::{Snapshot, Stand, Told, called};
 use crate::model::{Event, SOCKETS};
@@ -193,7 +193,7 @@ impl<'a> Work<'a> {
                     self.plan.mutations.truncate(planned);
                     (words, Patience::OF_CALLS)
                 }
-                None => (why, Patience::OF_STARTS),
+                None => (after_an_end(why, self.said()), Patience::OF_STARTS),
             },
         };
         self.record.unheard = self.record.unheard.saturating_add(1).min(PARTING_TRIES);
@@ -278,10 +278,20 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// What the plug shows of the program that it waits for.
+    fn said(&self) -> &str {
+        let shown = self.object.as_ref().and_then(|object| object["status"]["conditions"].as_array());
+        let one = shown.into_iter().flatten().find(|one| one["type"] == "ApparatusReady" || one["type"] == "Failed");
+        one.and_then(|one| one["message"].as_str()).unwrap_or_default()
+    }
+
     fn not_heard<T>(&self, outcome: Outcome<T>) -> Halt {
         let updating = matches!(self.stand(), Stand::Updating(_));
         match outcome {
-            Outcome::Waits(why) => Halt::Here(Stand::Apparatus { updating, why: why.clone() }, Onward::Waits(why)),
+            Outcome::Waits(why) => {
+                let why = after_an_end(why, self.said());
+                Halt::Here(Stand::Apparatus { updating, why: why.clone() }, Onward::Waits(why))
+            }
             Outcome::Wrong(why) => Halt::Here(Stand::Failing(why.clone()), Onward::Blocked(why)),
             Outcome::Failed(why) => Halt::Here(Stand::Failing(why.clone()), Onward::Retries(why)),
             Outcome::Done(_) => Halt::Here(self.stand(), Onward::NextRun),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use switchboard_kernel::moment::Moment;
 use switchboard_kernel::operator::Unit;
 use switchboard_kernel::place::{ClusterName, Place, Topology};
-use switchboard_kernel::plan::{Act, Mutation, Plan};
+use switchboard_kernel::plan::{Act, Mutation, Plan, Standing};
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::scene::Scene;
 use switchboard_kernel::view::{Refusal, View};
@@ -121,4 +121,39 @@ fn a_program_whose_pod_may_not_be_made_keeps_nobody() {
     let warning = last.mutations.iter().find(|write| write.resource.kind == "Event").and_then(body).unwrap();
     assert!(warning["message"].as_str().unwrap().contains("exceeded quota"), "{warning}");
     assert!(!kinds(&last).contains(&"Pod".to_string()), "{last:?}");
+}
+
+/// What is decided for a plug whose program has ended and is to be started anew: the plug shows that end.
+fn after_an_end_of_the_program(more: Value, record: Record) -> Plan {
+    let program =
+        json!({"containers": [{"name": "a", "image": "a:1", "ports": [{"name": "container", "containerPort": 80}]}]});
+    let mut meta = json!({"name": "web", "namespace": "shop", "uid": "p", "generation": 1, "finalizers": [FINALIZER]});
+    meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let (of_type, status) =
+        if meta["deletionTimestamp"].is_null() { ("ApparatusReady", "False") } else { ("Failed", "True") };
+    let words = "the apparatus to be replaced: the pod is Failed: exit status: 3";
+    let shown = json!({"conditions": [{"type": of_type, "status": status, "message": words}]});
+    let plug = json!({"metadata": meta, "spec": {"apparatus": program}, "status": shown});
+    let record = Record { plug: Record::new(&Meta::of(&plug), "2026-01-01T00:00:00Z").plug, ..record };
+    let namespace = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+    let scene = Scene::of(&PLUGS, [plug])
+        .with(&namespace, [json!({"metadata": {"name": "shop"}})])
+        .with(&SECRETS, [stored(&record, None, DEFAULT_HOME)])
+        .at("2026-01-01T00:00:01Z");
+    scene.decide(&*Plugs::operator(Options::default()), &Unit::object("shop", "web")).unwrap()
+}
+
+#[test]
+fn the_end_of_its_own_program_is_told_until_another_answers() {
+    let since = || Record { since: "2026-01-01T00:00:00Z".to_string(), ..Record::default() };
+    let comes = after_an_end_of_the_program(json!({}), since());
+    let gone = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
+    let goes = after_an_end_of_the_program(gone, Record { created: true, told_created: true, ..since() });
+    for (plan, of_type) in [(comes, "ApparatusReady"), (goes, "Failed")] {
+        let (Standing::Waiting(why) | Standing::Failing(why)) = &plan.standing else { panic!("{plan:?}") };
+        assert_eq!(why, "the apparatus to start; of the one before it, the pod is Failed: exit status: 3");
+        let status = plan.mutations.iter().find(|write| write.subresource.is_some()).and_then(body).unwrap();
+        let conditions = status["status"]["conditions"].as_array().unwrap();
+        assert!(conditions.iter().any(|one| one["type"] == of_type && one["message"] == why.as_str()), "{status}");
+    }
 }

@@ -75,6 +75,14 @@ const SHARING: libc::c_int = libc::MAP_TYPE | libc::MAP_ANONYMOUS;
 /// Which argument they are.
 const MMAP_FLAGS: u8 = 3;
 
+/// A thread whose open files are its own: the process does not say how many those are, and what lies in them would be in nobody's
+/// account. No library makes one.
+const OWN_FILES: libc::c_int = libc::CLONE_THREAD;
+/// What of the flags of `clone` says so.
+const FILES_OF_THREADS: libc::c_int = libc::CLONE_THREAD | libc::CLONE_FILES;
+/// The other way to one: `close_range` with this flag, its third argument.
+const CLOSE_RANGE_UNSHARE: libc::c_int = 2;
+
 const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
@@ -93,14 +101,22 @@ pub(super) fn install() -> Result<(), Told> {
         rules.insert(libc::SYS_socket, vec![SeccompRule::new(FAMILIES.iter().map(other).collect::<Result<_, _>>()?)?]);
         let makes =
             |flag: &libc::c_int| SeccompRule::new(vec![condition(0, SeccompCmpOp::MaskedEq(widened(*flag)), *flag)?]);
-        rules.insert(libc::SYS_clone, NAMESPACES.iter().map(makes).collect::<Result<_, _>>()?);
+        let apart = condition(0, SeccompCmpOp::MaskedEq(widened(FILES_OF_THREADS)), OWN_FILES)?;
+        let mut clone: Vec<SeccompRule> = NAMESPACES.iter().map(makes).collect::<Result<_, _>>()?;
+        clone.push(SeccompRule::new(vec![apart])?);
+        rules.insert(libc::SYS_clone, clone);
+        // A pipe holds what it holds when it is made: the account of memory goes by that.
+        let widens = SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, libc::F_SETPIPE_SZ)?])?;
+        rules.insert(libc::SYS_fcntl, vec![widens]);
         let shares = |flags: &libc::c_int| {
             SeccompRule::new(vec![condition(MMAP_FLAGS, SeccompCmpOp::MaskedEq(widened(SHARING)), *flags)?])
         };
         rules.insert(libc::SYS_mmap, SHARED_MEMORY.iter().map(shares).collect::<Result<_, _>>()?);
-        // Its flags stand in memory, where a filter does not see them. Told that there is no such call, libraries use
-        // the older one.
-        let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+        // The flags of `clone3` stand in memory, where a filter does not see them. Told that there is no such call, libraries
+        // use the older one; so do those who would give a thread open files of its own.
+        let parts = condition(2, SeccompCmpOp::MaskedEq(widened(CLOSE_RANGE_UNSHARE)), CLOSE_RANGE_UNSHARE)?;
+        let parts = vec![SeccompRule::new(vec![parts])?];
+        let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_close_range, parts)]);
         Ok::<_, seccompiler::BackendError>([program(rules, libc::EPERM)?, program(unknown, libc::ENOSYS)?])
     })();
     let built = tried("compile the filter of system calls", built.map_err(std::io::Error::other))?;

@@ -19,7 +19,8 @@ use crate::wire::{self, Go, Spec, Told};
 
 /// What one process may map beyond twice the memory bound: a stop for what grows faster than it is looked at.
 const SLACK_BYTES: u64 = 256 << 20;
-/// How many files and sockets one process may have open: what lies in pipes and sockets is in nobody's account.
+/// How many files, pipes and sockets one process may have open. As many of one user may be under way through sockets, which is
+/// all of what lies in pipes that the account of memory does not see: 64 MiB.
 const OPEN_FILES: u64 = 1024;
 /// The name of the machine inside; the real one is nobody's business.
 const HOST_NAME: &[u8] = b"switchboard";

@@ -6,22 +6,25 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::argo::application::{self, corrected};
-use switchboard_gitops::argo::{DATABASE_ID, status};
+use switchboard_gitops::argo::{DATABASE_ID, deployment_of, status};
 use switchboard_gitops::fleet::moving::is_held;
+use switchboard_gitops::flow::agent::{self, Step};
 use switchboard_gitops::flow::operation::{Wish, ask};
-use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit, Units};
+use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::{Outside, View};
-use switchboard_ledger::ids::{OperationId, OperationResource};
+use switchboard_ledger::ids::{OperationId, OperationResource, OperationState, Uid};
 use switchboard_ledger::rows::{Application, ApplicationState};
 use switchboard_ledger::{Change, Filter, Key};
 
+use super::memory::Print;
 use super::{APPLICATIONS_NAME, Agent};
-use crate::asked::{self, stamp};
-use crate::error::ServiceError;
-use crate::resources::APPLICATIONS;
+use crate::asked::{self, stamp, text};
+use crate::error::{ServiceError, told};
+use crate::resources::{APPLICATIONS, NAMESPACES};
+use crate::writes::mutation;
 use crate::{ids, rows};
 
 /// How soon an Application that was not as it should be is looked at again.
@@ -38,6 +41,30 @@ struct Seen {
     namespace: String,
     name: String,
     object: Option<Value>,
+    /// The uid of the namespace, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+}
+
+/// What it is told.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    #[serde(flatten)]
+    plan: Plan,
+    /// No row knows it, and none has for long: with the namespace it is in it is asked about once more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_orphan: bool,
+}
+
+/// How an Application stands.
+enum Stands {
+    /// As its row says.
+    Right,
+    /// No row knows it. With the namespace of its Argo CD, as the database knows it.
+    Orphan(Uid),
+    /// Anything else.
+    Otherwise,
 }
 
 impl Outward for Applications {
@@ -47,8 +74,8 @@ impl Outward for Applications {
 
     fn declaration(&self) -> Declaration {
         Declaration {
-            inputs: BTreeSet::new(),
-            outputs: BTreeSet::new(),
+            inputs: BTreeSet::from([Declared::every(&NAMESPACES).at(Place::Management)]),
+            outputs: BTreeSet::from([Declared::every(&APPLICATIONS).at(Place::Management)]),
             service_account: None,
             units: Units::Each {
                 place: Place::Management,
@@ -59,28 +86,90 @@ impl Outward for Applications {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async {
-            let seen: Seen = serde_json::from_value(request.clone())?;
-            self.0.store().settle(async |view| decide_on(view, &seen).await).await
-        })?;
-        serde_json::to_value(plan).map_err(|error| error.to_string())
+        let seen: Seen = serde_json::from_value(request.clone()).map_err(|error| error.to_string())?;
+        let print = seen.object.as_ref().and_then(Print::of);
+        let known = self.0.memory().is_known(print.as_ref());
+        let told = match known {
+            Ok(()) => Told::default(),
+            Err(forgotten) => self.look(&seen, print, forgotten)?,
+        };
+        serde_json::to_value(told).map_err(|error| error.to_string())
     }
 
     fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
         let object = view.at(Place::Management).get(&APPLICATIONS, unit.namespace(), unit.name())?;
-        let seen = Seen {
+        let mut seen = Seen {
             now: view.now().to_string(),
             stamp: stamp(view),
             namespace: unit.namespace().to_string(),
             name: unit.name().to_string(),
             object: object.map(|object| object.value()),
+            place: None,
         };
-        let answer = outside.ask(serde_json::to_value(&seen)?).map_err(Stop::Failed)?;
-        Ok(serde_json::from_value(answer)?)
+        let ask = |seen: &Seen| -> Result<Told, Stop> {
+            let answer = outside.ask(serde_json::to_value(seen)?).map_err(Stop::Failed)?;
+            Ok(serde_json::from_value(answer)?)
+        };
+        let told = ask(&seen)?;
+        if !told.is_orphan {
+            return Ok(told.plan);
+        }
+        let namespace = view.at(Place::Management).get(&NAMESPACES, "", unit.namespace())?;
+        seen.place = Some(namespace.map(|namespace| text(&namespace.value(), "/metadata/uid")).unwrap_or_default());
+        Ok(ask(&seen)?.plan)
     }
 }
 
-async fn decide_on(view: &mut switchboard_ledger::View, seen: &Seen) -> Result<(Vec<Change>, Plan), ServiceError> {
+impl Applications {
+    /// Asks the database. What an Application says that is as its row says is kept in mind.
+    fn look(&self, seen: &Seen, print: Option<Print>, forgotten: u64) -> Result<Told, String> {
+        let store = self.0.store();
+        let (plan, stands) = store.wait(store.settle(async |view| decide_on(&self.0, view, seen).await))?;
+        if let Stands::Orphan(place) = stands {
+            return self.let_go(seen, &place);
+        }
+        self.0.memory().is_no_orphan(&seen.namespace, &seen.name);
+        if let Some(print) = print.filter(|_| matches!(stands, Stands::Right)) {
+            self.0.memory().keep(print, forgotten);
+        }
+        Ok(Told { plan, is_orphan: false })
+    }
+
+    /// Lets an Application go that no row has known for long. What it deployed stays: nobody asked for that to go.
+    ///
+    /// A namespace of the same name may be another cluster's, with Applications of another database.
+    fn let_go(&self, seen: &Seen, place: &Uid) -> Result<Told, String> {
+        let now = asked::now(&seen.now, &seen.stamp).map_err(|error| told(&error))?.moment;
+        let grace = self.0.orphan_grace();
+        let Some(since) = self.0.memory().orphan_since(&seen.namespace, &seen.name, now) else {
+            return Ok(Told { plan: Plan::nothing().waiting("others to go").again_after(grace), is_orphan: false });
+        };
+        let left = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX) - now.since_ms(since);
+        if let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) {
+            let plan = Plan::nothing().waiting("a row that knows it").again_after(Duration::from_millis(left));
+            return Ok(Told { plan, is_orphan: false });
+        }
+        let (Some(found), Some(object)) = (&seen.place, &seen.object) else {
+            return Ok(Told { plan: Plan::nothing(), is_orphan: true });
+        };
+        let mut plan = Plan::in_order();
+        if found == place.as_str()
+            && let Step::Write(writes) = agent::let_go(std::slice::from_ref(object))
+        {
+            let (namespace, name) = (&seen.namespace, &seen.name);
+            tracing::warn!(namespace, "letting Application {name} go, which no row knows; what it deployed stays");
+            plan.mutations.extend(writes.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
+        }
+        Ok(Told { plan, is_orphan: false })
+    }
+}
+
+/// What is to be done, and how it stands.
+async fn decide_on(
+    agent: &Agent,
+    view: &mut switchboard_ledger::View,
+    seen: &Seen,
+) -> Result<(Vec<Change>, (Plan, Stands)), ServiceError> {
     let labelled: Option<Application> = match seen.object.as_ref().and_then(application::row_of) {
         Some(id) => view.get(&Key::from(id)).await?,
         None => None,
@@ -90,30 +179,55 @@ async fn decide_on(view: &mut switchboard_ledger::View, seen: &Seen) -> Result<(
         // One that went, lost its label or was given another is found by its name.
         None => view.list(&Filter::all().is("name", seen.name.as_str())).await?.pop(),
     };
-    let Some(row) = found else { return Ok((vec![], Plan::nothing())) };
+    let Some(row) = found else {
+        let stands = orphan(agent, view, seen).await?.map_or(Stands::Otherwise, Stands::Orphan);
+        return Ok((vec![], (Plan::nothing(), stands)));
+    };
     // What another Argo CD says of it is not asked for: it may be on its way from there to here, or back.
-    let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == seen.namespace);
-    if !here {
-        return Ok((vec![], Plan::nothing()));
+    let instance = agent.instance(view, &row.instance).await?;
+    if instance.is_none_or(|one| one.namespace != seen.namespace) {
+        return Ok((vec![], (Plan::nothing(), Stands::Otherwise)));
     }
     let mut changes = Vec::new();
     if let Some(said) = seen.object.as_ref().map(|object| &object["status"]).filter(|status| status.is_object()) {
         changes.extend(said_of(view, &row, said).await?);
     }
     let plan = undo(view, &row, seen, &mut changes).await?;
-    Ok((changes, plan))
+    let stands = if plan == Plan::nothing() { Stands::Right } else { Stands::Otherwise };
+    Ok((changes, (plan, stands)))
 }
 
-/// What Argo CD says, if it is something else than before.
+/// The namespace of the Argo CD whose Application this is, though no row knows it: nobody is about to remove it or to move it, and it is
+/// not about to go. None if it is to be left alone.
+async fn orphan(agent: &Agent, view: &mut switchboard_ledger::View, seen: &Seen) -> Result<Option<Uid>, ServiceError> {
+    let Some(object) = &seen.object else { return Ok(None) };
+    let Some(id) = application::row_of(object) else { return Ok(None) };
+    if is_held(object) || !object["metadata"]["deletionTimestamp"].is_null() {
+        return Ok(None);
+    }
+    let instance = rows::instance_in(view, &seen.namespace, &agent.0.cluster).await?;
+    let Some(instance) = instance else { return Ok(None) };
+    let mut about = rows::operations(view, id).await?;
+    if let Some(deployment) = deployment_of(&seen.name) {
+        // One that failed is tried again.
+        about.extend(rows::removals(view, &deployment).await?);
+    }
+    let is_free = about.iter().all(|row| row.state == OperationState::Completed);
+    Ok(Some(instance.namespace_uid).filter(|_| is_free))
+}
+
+/// What Argo CD says, if it is something else than before. That it compared once more is not.
 async fn said_of(
     view: &mut switchboard_ledger::View,
     row: &Application,
     said: &Value,
 ) -> Result<Option<Change>, ServiceError> {
-    let packed = status::pack(said)?;
     let before: Option<ApplicationState> = view.get(&Key::from(&row.id)).await?;
-    let now = ApplicationState { application: row.id.clone(), status: Some(packed) };
-    Ok((before.as_ref() != Some(&now)).then(|| Change::put(&now)))
+    if before.and_then(|before| before.status).is_some_and(|before| status::is_told(&before, said)) {
+        return Ok(None);
+    }
+    let now = ApplicationState { application: row.id.clone(), status: Some(status::pack(said)?) };
+    Ok(Some(Change::put(&now)))
 }
 
 /// Asks for an Application to be as its row says, if it is not: edited, or gone.

@@ -76,8 +76,7 @@ impl Outward for Belongings {
     fn reach(&self, request: &Value) -> Result<Value, String> {
         let told = self.agent.store().wait(async {
             let seen: Seen = serde_json::from_value(request.clone())?;
-            let isolated = self.agent.is_isolated();
-            self.agent.store().settle(async |view| wanted::decide_on(view, &seen, isolated).await).await
+            self.agent.store().settle(async |view| wanted::decide_on(view, &seen, &self.agent).await).await
         })?;
         serde_json::to_value(told).map_err(|error| error.to_string())
     }

@@ -13,32 +13,46 @@ use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationState};
 use switchboard_ledger::rows::Operation;
 use switchboard_ledger::{Signal, View};
+use tokio::time::Instant;
 
-use super::{Agent, OPERATIONS_NAME};
+use super::{Agent, OPERATIONS_NAME, moved};
 use crate::error::{ServiceError, told};
 use crate::rows;
 
 /// How soon is looked again when the database did not answer.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// After how long is looked again at what is not done, whatever was heard of it.
+const LOOK_AFTER: Duration = Duration::from_secs(60);
+
+/// Something that is asked for: on whose behalf, and by which unit it is done.
+pub(super) type Asked = (String, Unit);
+
 /// Units to wake, by the tenant they are about: tenants take turns, though their units share the namespace of an Argo CD.
-#[derive(Default)]
-struct Woken {
-    units: BTreeMap<String, Vec<Unit>>,
-    places: BTreeMap<EngineInstanceId, Option<String>>,
-}
+type Woken = BTreeMap<String, Vec<Unit>>;
+
+/// The namespaces of Argo CDs; none for those of other clusters.
+type Places = BTreeMap<EngineInstanceId, Option<String>>;
 
 impl Agent {
     /// Wakes units until the kernel stops. First all there is to do: what was asked for, or went, while nobody looked has no
-    /// object to be woken by.
+    /// object to be woken by. What stays open is looked at again and again: whoever else was at it may be gone.
     ///
     /// # Errors
     /// When the database cannot be listened to.
     pub async fn follow(&self, handle: Handle) -> Result<(), ServiceError> {
+        // Each of them ends with the kernel.
+        tokio::select! {
+            over = self.hear(&handle) => over,
+            () = self.watch_open(&handle) => Ok(()),
+        }
+    }
+
+    async fn hear(&self, handle: &Handle) -> Result<(), ServiceError> {
         let mut signals = self.store().ledger().signals().await?;
         let mut news = vec![Signal::Everything];
         loop {
-            match self.heard(&news, &handle).await {
+            match self.heard(&news, handle).await {
                 Ok(true) => news = signals.next().await,
                 Ok(false) => return Ok(()),
                 // The next look is at everything: what these were about is not known. It waits for no further news: none may come.
@@ -51,57 +65,113 @@ impl Agent {
         }
     }
 
+    /// Wakes units of what has not been done for long. Nothing is asked of the database for it.
+    async fn watch_open(&self, handle: &Handle) {
+        loop {
+            let next = self.open().next();
+            tokio::time::sleep_until(next.unwrap_or_else(|| Instant::now() + LOOK_AFTER)).await;
+            if !wake(handle, self.late(Instant::now())).await {
+                return;
+            }
+        }
+    }
+
+    /// What has not been done for long.
+    fn late(&self, now: Instant) -> Woken {
+        let mut woken = Woken::new();
+        for (tenant, unit) in self.open().late(now, LOOK_AFTER) {
+            woken.entry(tenant).or_default().push(unit);
+        }
+        woken
+    }
+
     /// Says whether the kernel is still there.
     async fn heard(&self, news: &[Signal], handle: &Handle) -> Result<bool, ServiceError> {
-        let is_all = news.contains(&Signal::Everything);
-        let keys: BTreeSet<&str> = news.iter().filter_map(operation_of).collect();
-        if keys.is_empty() && !is_all {
-            return Ok(true);
+        self.memory().heard(news);
+        if !wake(handle, self.woken(news).await?).await {
+            return Ok(false);
         }
-        let mut woken = Woken::default();
-        let mut view = self.store().ledger().view().await?;
-        if is_all {
-            for row in rows::open_operations(&mut view).await? {
-                woken.add(&mut view, &row).await?;
-            }
-        } else {
-            for key in keys {
-                let row = rows::operation(&mut view, &OperationId::from(key)).await?;
-                // One that is begun is in somebody's hands.
-                if let Some(row) = row.filter(|row| row.state == OperationState::Waiting) {
-                    woken.add(&mut view, &row).await?;
-                }
-            }
-        }
-        view.end().await?;
-        for (tenant, units) in woken.units {
-            if handle.tell_of(OperatorName::new(OPERATIONS_NAME), &tenant, units).await.is_err() {
-                return Ok(false);
-            }
-        }
-        if is_all {
+        let moves = moved::moves(news);
+        if news.contains(&Signal::Everything) {
             self.look_at_all(handle).await?;
+        } else if !moves.is_empty() {
+            self.look_after(&moves, handle).await?;
         }
         Ok(true)
     }
+
+    async fn woken(&self, news: &[Signal]) -> Result<Woken, ServiceError> {
+        let is_all = news.contains(&Signal::Everything);
+        let keys: BTreeSet<&str> = news.iter().filter_map(operation_of).collect();
+        let (mut woken, mut places) = (Woken::new(), Places::new());
+        if keys.is_empty() && !is_all {
+            return Ok(woken);
+        }
+        let mut view = self.store().ledger().view().await?;
+        let rows = match is_all {
+            true => {
+                let rows = rows::open_operations(&mut view).await?;
+                self.open().keep(&rows.iter().map(|row| row.id.clone()).collect());
+                rows
+            }
+            false => self.of_keys(&mut view, &keys).await?,
+        };
+        for row in &rows {
+            let Some((tenant, unit)) = self.asked(&mut view, row, &mut places).await? else {
+                self.open().remove(&row.id);
+                continue;
+            };
+            self.open().add(row.id.clone(), Instant::now() + LOOK_AFTER, (tenant.clone(), unit.clone()));
+            // One that is begun is in somebody's hands, as long as that one lives.
+            if is_all || row.state == OperationState::Waiting {
+                woken.entry(tenant).or_default().push(unit);
+            }
+        }
+        view.end().await?;
+        Ok(woken)
+    }
+
+    /// Those of these rows that are open; the others are forgotten.
+    async fn of_keys(&self, view: &mut View, keys: &BTreeSet<&str>) -> Result<Vec<Operation>, ServiceError> {
+        let mut open = Vec::new();
+        for key in keys {
+            let id = OperationId::from(*key);
+            match rows::operation(view, &id).await?.filter(rows::is_open) {
+                Some(row) => open.push(row),
+                None => self.open().remove(&id),
+            }
+        }
+        Ok(open)
+    }
+
+    /// Who does what a row asks for, if it is taken from the database, and by this agent.
+    async fn asked(
+        &self,
+        view: &mut View,
+        row: &Operation,
+        places: &mut Places,
+    ) -> Result<Option<Asked>, ServiceError> {
+        if !is_of_service(&row.id) {
+            return Ok(None);
+        }
+        if !places.contains_key(&row.instance) {
+            let instance = self.instance(view, &row.instance).await?;
+            places.insert(row.instance.clone(), instance.map(|instance| instance.namespace));
+        }
+        let Some(Some(namespace)) = places.get(&row.instance) else { return Ok(None) };
+        let tenant = row.owner.as_ref().map(|owner| owner.as_str().to_string()).unwrap_or_default();
+        Ok(Some((tenant, Unit::object(namespace, &kinds::operation::name(&row.id)))))
+    }
 }
 
-impl Woken {
-    async fn add(&mut self, view: &mut View, row: &Operation) -> Result<(), ServiceError> {
-        if !is_of_service(&row.id) {
-            return Ok(());
+/// Says whether the kernel is still there.
+async fn wake(handle: &Handle, woken: Woken) -> bool {
+    for (tenant, units) in woken {
+        if handle.tell_of(OperatorName::new(OPERATIONS_NAME), &tenant, units).await.is_err() {
+            return false;
         }
-        if !self.places.contains_key(&row.instance) {
-            let instance = rows::instance(view, &row.instance).await?;
-            self.places.insert(row.instance.clone(), instance.map(|instance| instance.namespace));
-        }
-        if let Some(Some(namespace)) = self.places.get(&row.instance) {
-            let tenant = row.owner.as_ref().map(|owner| owner.as_str().to_string()).unwrap_or_default();
-            let unit = Unit::object(namespace, &kinds::operation::name(&row.id));
-            self.units.entry(tenant).or_default().push(unit);
-        }
-        Ok(())
     }
+    true
 }
 
 fn operation_of(signal: &Signal) -> Option<&str> {
@@ -110,3 +180,6 @@ fn operation_of(signal: &Signal) -> Option<&str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -33,6 +33,9 @@ use crate::{doorbell, rows};
 /// How often a unit looks because its rows are about other objects than those it looked at.
 const MAX_LOOKS: usize = 8;
 
+/// How soon is looked again at what is begun though nothing changed: what was written may change nothing, and then nobody is told of it.
+const OPEN_LOOK: Duration = Duration::from_secs(60);
+
 /// How soon is looked again at what a move holds.
 const MOVE_LOOK: Duration = Duration::from_millis(500);
 
@@ -235,8 +238,14 @@ impl Operations {
             plan
         };
         let Some(row) = row else { return Ok((vec![], silent())) };
-        let here = rows::instance(view, &row.instance).await?.is_some_and(|one| one.namespace == ring.namespace);
-        if !here {
+        let instance = rows::instance(view, &row.instance).await?;
+        if let Some(instance) = &instance
+            && !self.0.has(view, instance).await?
+        {
+            // It is for another cluster's agent, whoever rings for it here.
+            return Ok((vec![], Plan::nothing()));
+        }
+        if instance.is_none_or(|one| one.namespace != ring.namespace) {
             if ring.name != kinds::operation::name(&row.id) {
                 // Whoever rings at the wrong door is not answered, and not sent away either.
                 return Ok((vec![], Plan::nothing()));
@@ -277,7 +286,7 @@ impl Operations {
                 let mut plan = if is_sure { Plan::in_order() } else { waits };
                 plan.mutations.extend(writes.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
                 begun.extend(begins);
-                (begun, plan)
+                (begun, plan.again_after(OPEN_LOOK))
             }
             Step::Wait(ms) => {
                 let plan = waits.waiting("Argo CD").again_after(Duration::from_millis(ms));
@@ -296,3 +305,6 @@ impl Operations {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

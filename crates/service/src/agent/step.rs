@@ -6,14 +6,14 @@ use switchboard_gitops::argo::{
     project_name, repository_secret, spec_field,
 };
 use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
-use switchboard_gitops::flow::operation::REMOVAL;
+use switchboard_gitops::flow::operation::removed;
 use switchboard_ledger::ids::{
     ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId,
     SyncOperationId, Uid, UserId,
 };
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{
-    AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterCredentials, ClusterUser,
+    AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterAccess, ClusterCredentials, ClusterUser,
     ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
 use switchboard_ledger::{Change, Filter, Key, Moment, View};
@@ -21,6 +21,10 @@ use switchboard_ledger::{Change, Filter, Key, Moment, View};
 use super::operations::{Live, Names};
 use crate::error::ServiceError;
 use crate::{instance, rows};
+
+/// What is said of an Operation that asks for an Argo CD.
+const NO_PROVISIONING: &str =
+    "an Argo CD is not made by an Operation: install it in its namespace, then use `switchboard gitops fleet add`";
 
 /// What is next, and what of the row changes with it.
 pub struct Next {
@@ -56,7 +60,7 @@ pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceErr
                 },
                 // A row that is gone says no name. Our own removals do.
                 None => {
-                    let uid = row.id.as_str().strip_prefix(REMOVAL);
+                    let uid = removed(&row.id);
                     let applications = uid.map(|uid| application_name(&Uid::from(uid))).into_iter().collect();
                     let is_about_project = owner.as_ref().is_some_and(|owner| owner.as_str() == id);
                     let labelled = (uid.is_none() && !is_about_project).then(|| id.to_string());
@@ -126,7 +130,11 @@ pub async fn step(
         }
         OperationResource::ManagedEnvironment => {
             let id = ManagedEnvironmentId::from(id);
-            let wanted = cluster_secret(view, &id, namespace, isolated).await?;
+            // One that was asked for before its unit went to another Argo CD has no place here any more.
+            let wanted = match has_gone(view, &id, &row.instance).await? {
+                true => None,
+                false => cluster_secret(view, &id, namespace, isolated).await?,
+            };
             let mut secrets: Vec<Value> = live.secret(&environment_name(&id)).into_iter().collect();
             if wanted.is_none() {
                 // With the last unit of a tenant go the Secrets of its repositories.
@@ -147,7 +155,8 @@ pub async fn step(
             };
             next(agent::credential(wanted.as_ref(), namespace, &live.secrets, isolated))
         }
-        OperationResource::EngineInstance => next(Step::Done(Ok(()))),
+        // The original makes an ArgoCD resource for its operator, which is not there.
+        OperationResource::EngineInstance => next(Step::Done(Err(NO_PROVISIONING.to_string()))),
     })
 }
 
@@ -234,6 +243,16 @@ pub(super) async fn is_used_at(
     at: &EngineInstanceId,
 ) -> Result<bool, ServiceError> {
     Ok(row.instance == *at || instance::of_units(view, &row.user).await?.contains(at))
+}
+
+/// Whether an environment is used through other Argo CDs, and not through this one.
+async fn has_gone(view: &mut View, id: &ManagedEnvironmentId, from: &EngineInstanceId) -> Result<bool, ServiceError> {
+    let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_managed_environment_id", id)).await?;
+    if accesses.is_empty() || accesses.iter().any(|access| access.instance == *from) {
+        return Ok(false);
+    }
+    let here = Filter::all().is("managed_environment_id", id).is("engine_instance_inst_id", from).limit(1);
+    Ok(view.list::<Application>(&here).await?.is_empty())
 }
 
 /// Whether a tenant has anything to deploy from or to.

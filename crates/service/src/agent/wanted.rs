@@ -39,13 +39,13 @@ enum Known {
 pub(super) async fn decide_on(
     view: &mut View,
     seen: &Seen,
-    isolated: bool,
+    agent: &Agent,
 ) -> Result<(Vec<Change>, Told), ServiceError> {
     let nothing = || (vec![], Told::default());
-    let filter = Filter::all().is("namespace_name", seen.namespace.as_str());
-    let Some(instance) = view.list::<EngineInstance>(&filter).await?.pop() else { return Ok(nothing()) };
+    let found = rows::instance_in(view, &seen.namespace, &agent.0.cluster).await?;
+    let Some(instance) = found else { return Ok(nothing()) };
     let Some(thing) = thing_of(&seen.name) else { return Ok(nothing()) };
-    let (wanted, owner, resource, id) = match known(view, &thing, &instance, isolated).await? {
+    let (wanted, owner, resource, id) = match known(view, &thing, &instance, agent.is_isolated()).await? {
         Known::Here(wanted, owner, resource, id) => (wanted, owner, resource, id),
         Known::Elsewhere => return Ok(nothing()),
         Known::Nowhere => {
@@ -150,9 +150,12 @@ impl Agent {
     /// When the database fails.
     pub(super) async fn look_at_all(&self, handle: &Handle) -> Result<(), ServiceError> {
         let mut view = self.store().ledger().view().await?;
-        let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
-        let places: BTreeMap<EngineInstanceId, String> =
-            instances.into_iter().map(|instance| (instance.id, instance.namespace)).collect();
+        let mut places: BTreeMap<EngineInstanceId, String> = BTreeMap::new();
+        for instance in view.list::<EngineInstance>(&Filter::all()).await? {
+            if self.has(&mut view, &instance).await? {
+                places.insert(instance.id, instance.namespace);
+            }
+        }
         let unit = |instance: &EngineInstanceId, name: &str| places.get(instance).map(|at| Unit::object(at, name));
         let mut woken: BTreeMap<&str, BTreeSet<Unit>> = BTreeMap::new();
         for row in all::<Application>(&mut view).await? {

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use switchboard_gitops::flow::credential::{self, Answer, Input, Question, SecretData};
+use switchboard_gitops::flow::recheck::Asking;
 use switchboard_gitops::flow::tenant::{self, Namespace};
 use switchboard_gitops::kinds::RepositoryCredential;
 use switchboard_gitops::kinds::credential::Outcome;
@@ -19,6 +20,7 @@ use switchboard_ledger::{Change, Key};
 
 use super::{Backend, CREDENTIALS_NAME, declared};
 use crate::asked::{Asked, secret, text};
+use crate::desk::Rest;
 use crate::error::ServiceError;
 use crate::resources::{CREDENTIALS, SECRETS};
 use crate::writes::mutation;
@@ -57,20 +59,29 @@ impl Credentials {
         let live: Option<RepositoryCredential> = asked.typed()?;
         let unit = Unit::object(&asked.namespace, &asked.name);
         let desk = &self.0.0.credentials;
-        let now = asked.now()?.moment;
+        let (now, print) = (asked.now()?.moment, asked.print());
+        if let (Some(live), Some(rest)) = (&live, desk.rest(&unit, &print, now)) {
+            return rested(rest, live, asked);
+        }
         let answer = desk.answer(&unit, now);
         let store = self.0.store();
         let decided = store.settle(async |view| self.decide_on(view, asked, live.as_ref(), answer.as_ref()).await);
-        let (mut plan, question) = decided.await?;
-        match question {
-            Some(question) => {
+        let (mut plan, asking) = decided.await?;
+        match (asking, &live) {
+            (Asking::Now(question), _) => {
                 desk.ask(&unit, question);
                 plan = plan.waiting("the repository to answer");
             }
-            None if answer.is_some_and(|answer| answer.outcome != Outcome::Valid) => {
+            (Asking::Later(question), Some(live)) => {
+                desk.stand(&unit, question, &print, self.0.recheck_ms(&live.metadata.id()), now);
+                if let Some(Rest::For(ms, _)) = desk.rest(&unit, &print, now) {
+                    plan.again = Some(Duration::from_millis(ms));
+                }
+            }
+            _ if answer.is_some_and(|answer| answer.outcome != Outcome::Valid) && !desk.stood(&unit) => {
                 plan.again = desk.again_ms(&unit, now).map(Duration::from_millis);
             }
-            None => desk.forget(&unit),
+            _ => desk.forget(&unit),
         }
         Ok(plan)
     }
@@ -81,11 +92,11 @@ impl Credentials {
         asked: &Asked,
         live: Option<&RepositoryCredential>,
         answer: Option<&Answer>,
-    ) -> Result<(Vec<Change>, (Plan, Option<Question>)), ServiceError> {
+    ) -> Result<(Vec<Change>, (Plan, Asking<Question>)), ServiceError> {
         let tenant = asked.tenant();
         let known = rows::credentials(view, &self.0.named(asked, tenant.as_ref())).await?;
         let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
-            return Ok((vec![], (Plan::nothing(), None)));
+            return Ok((vec![], (Plan::nothing(), Asking::Nothing)));
         };
         let mut operations = Vec::new();
         for known in &known {
@@ -95,9 +106,13 @@ impl Credentials {
             let waits = Plan::nothing().waiting(
                 "an Argo CD: none is known; the namespace that `gitops.namespace` names is made known when it is there",
             );
-            return Ok((vec![], (waits, None)));
+            return Ok((vec![], (waits, Asking::Nothing)));
         };
-        let used_by = instance::of_units(view, &user.id).await?;
+        let used_by = match live.filter(|live| !live.metadata.is_deleted()) {
+            Some(_) => instance::of_units(view, &user.id).await?,
+            // Where a unit is on its way to is a copy, and the move knows only what there is.
+            None => instance::of_credentials(view, &user.id).await?,
+        };
         let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
         let data = asked.secret.as_ref().map(secret_data);
         let input = Input {
@@ -112,7 +127,7 @@ impl Credentials {
             operations: &operations,
             answer,
         };
-        let (decision, question) = credential::decide(&input, ids::new);
+        let (decision, asking) = credential::decide(&input, ids::new);
         let mut plan = Plan::in_order();
         let writes = decision.writes.into_iter();
         plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
@@ -120,7 +135,7 @@ impl Credentials {
             changes.clear();
         }
         changes.extend(decision.changes);
-        Ok((changes, (plan, question)))
+        Ok((changes, (plan, asking)))
     }
 
     async fn user(
@@ -144,6 +159,15 @@ impl Credentials {
             None => Ok(None),
         }
     }
+}
+
+/// Of what stands, what was answered last is told. Nobody asks the database.
+fn rested(rest: Rest<Answer>, live: &RepositoryCredential, asked: &Asked) -> Result<Plan, ServiceError> {
+    let Rest::For(ms, answer) = rest else { return Ok(Plan::nothing()) };
+    let mut plan = Plan::in_order().again_after(Duration::from_millis(ms));
+    let writes = credential::retell(live, answer.as_ref(), asked.now()?).writes.into_iter();
+    plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
+    Ok(plan)
 }
 
 /// What is needed of a tenant's Secret.

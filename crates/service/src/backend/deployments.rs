@@ -15,11 +15,11 @@ use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::{Plan, Standing};
 use switchboard_kernel::view::{Outside, View};
-use switchboard_ledger::ids::{ManagedEnvironmentId, Uid, UserId};
+use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_ledger::{Change, Filter, Key, Row, Table};
 
-use super::{Backend, DEPLOYMENTS_NAME, declared};
+use super::{Backend, DEPLOYMENTS_NAME, declared, roomless};
 use crate::asked::{Asked, text};
 use crate::error::{ServiceError, told};
 use crate::instance::{self, Seat};
@@ -75,6 +75,7 @@ struct Rows {
     target: Target,
     instance: Option<Result<Seat, NoRoom>>,
     operations: Vec<Operation>,
+    instances: BTreeSet<EngineInstanceId>,
     repositories: Vec<AppProjectRepository>,
     compared: Option<String>,
 }
@@ -90,6 +91,7 @@ impl Deployments {
         }
         let decided = self.0.store().settle(async |view| self.decide_on(view, asked, live.as_ref()).await);
         let (plan, may_be_unnamed) = decided.await?;
+        let plan = self.0.0.roomless.note(Unit::object(&asked.namespace, &asked.name), plan);
         if let Some(removal) = removal.filter(|_| plan.standing == Standing::Ready) {
             self.0.removals().remove(&removal);
         }
@@ -111,6 +113,8 @@ impl Deployments {
         let mut changes = Vec::new();
         let known = rows::deployments(view, &self.0.named(asked, tenant.as_ref())).await?;
         let found = self.user(view, tenant.as_ref(), &known).await?;
+        // Whoever is taken from rows has one.
+        let is_tenant = found.is_some() || live.is_none();
         let user = match (found, &tenant) {
             (Some(user), None) => user,
             (found, Some(namespace)) if found.is_some() || live.is_some() => {
@@ -132,8 +136,7 @@ impl Deployments {
         let (instance, placed) = match &rows.instance {
             Some(Ok(seat)) => seat,
             Some(Err(full)) => {
-                let plan = Plan::nothing().waiting(format!("room: {full}"));
-                return Ok((vec![], (plan, rows.repositories.is_empty())));
+                return Ok((vec![], (roomless::waits(full), rows.repositories.is_empty())));
             }
             None => &none,
         };
@@ -144,6 +147,7 @@ impl Deployments {
                 now,
                 namespace: tenant.as_ref().unwrap_or(&nowhere),
                 user: &rows.user,
+                is_tenant,
                 deployment: live,
                 known: &rows.known,
                 environment: match &rows.target {
@@ -153,6 +157,7 @@ impl Deployments {
                 },
                 instance,
                 operations: &rows.operations,
+                instances: &rows.instances,
                 repositories: &rows.repositories,
                 wanted_repositories: &urls,
                 compared_environment: rows.compared.as_deref(),
@@ -223,8 +228,12 @@ impl Deployments {
             operations.extend(rows::operations(view, application.id.as_str()).await?);
         }
         let gone = asked.object.as_ref().filter(|_| wanted.is_none());
+        let mut instances = BTreeSet::new();
         if let Some(uid) = gone.map(|gone| Uid::from(text(gone, "/metadata/uid"))) {
-            operations.extend(rows::operation(view, &removal_id(&uid)).await?);
+            operations.extend(rows::removals(view, &uid).await?);
+            if known.is_empty() && operations.is_empty() {
+                instances = rows::instances(view).await?;
+            }
         }
         let repositories = match wanted.map(|wanted| normalise(&wanted.spec.source.repo_url)) {
             Some(url) => view.list(&Filter::all().is("clusteruser_id", &user.id).is("repo_url", url.as_str())).await?,
@@ -236,15 +245,16 @@ impl Deployments {
         let uid = wanted.map(|wanted| wanted.metadata.id());
         let there = known.iter().find(|known| uid.as_ref() == Some(&known.mapping.deployment_uid));
         let there = there.and_then(|known| known.application.as_ref());
-        let instance = match (there, environment) {
-            (Some(there), Some(environment)) if there.environment.as_ref() != Some(environment) => {
-                Some(instance::place(view, &user.id, environment, asked.now()?.moment).await?)
-            }
+        let at = self.0.settings().engine.as_ref().filter(|_| matches!(target, Target::Own(_)));
+        let stays = there.filter(|there| environment.is_none_or(|wanted| there.environment.as_ref() == Some(wanted)));
+        let instance = match (stays, environment) {
             (Some(there), _) => rows::instance(view, &there.instance).await?.map(|one| Ok((one, Vec::new()))),
-            (None, Some(environment)) => Some(instance::place(view, &user.id, environment, asked.now()?.moment).await?),
+            (None, Some(environment)) => {
+                Some(instance::place(view, &user.id, environment, at, asked.now()?.moment).await?)
+            }
             (None, None) => None,
         };
-        Ok(Rows { user, known, target, instance, operations, repositories, compared })
+        Ok(Rows { user, known, target, instance, operations, instances, repositories, compared })
     }
 
     async fn target(

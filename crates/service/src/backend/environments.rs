@@ -9,6 +9,7 @@ use switchboard_gitops::flow::Decision;
 use switchboard_gitops::flow::environment::{
     self, Answer, Input, Known, Question, Questions, SecretData, account, parting,
 };
+use switchboard_gitops::flow::recheck::Asking;
 use switchboard_gitops::flow::tenant::{self, Namespace};
 use switchboard_gitops::kinds::ManagedEnvironment;
 use switchboard_gitops::kinds::environment::SECRET_KEY;
@@ -17,12 +18,13 @@ use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::ids::UserId;
+use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{ClusterUser, Operation};
 use switchboard_ledger::{Change, Key, Moment};
 
 use super::{Backend, ENVIRONMENTS_NAME, declared};
 use crate::asked::{Asked, secret, text};
-use crate::desk::Desk;
+use crate::desk::{Desk, Rest};
 use crate::error::ServiceError;
 use crate::resources::{ENVIRONMENTS, SECRETS};
 use crate::writes::mutation;
@@ -60,13 +62,29 @@ impl Environments {
     async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
         let live: Option<ManagedEnvironment> = asked.typed()?;
         let unit = Unit::object(&asked.namespace, &asked.name);
-        let now = asked.now()?.moment;
+        let (now, print) = (asked.now()?.moment, asked.print());
         let (desk, accounts) = (&self.0.0.environments, &self.0.0.accounts);
+        if let (Some(live), Some(rest)) = (&live, desk.rest(&unit, &print, now)) {
+            return rested(rest, live, asked);
+        }
         let answers = (desk.answer(&unit, now), accounts.answer(&unit, now));
         let store = self.0.store();
         let decided = store.settle(async |view| self.decide_on(view, asked, live.as_ref(), &answers).await);
         let (plan, questions) = decided.await?;
-        let plan = put(desk, &unit, questions.verify, answers.0.as_ref(), plan, now);
+        // While anything else is to be done, it is not at rest.
+        let is_all = questions.retire.is_none() && answers.1.is_none() && plan.again.is_none();
+        let mut plan = plan;
+        match (questions.verify, &live) {
+            (Asking::Later(question), Some(live)) if is_all => {
+                desk.stand(&unit, question, &print, self.0.recheck_ms(&live.metadata.id()), now);
+                if let Some(Rest::For(ms, _)) = desk.rest(&unit, &print, now) {
+                    plan.again = Some(Duration::from_millis(ms));
+                }
+            }
+            (Asking::Later(_), _) => {}
+            (Asking::Nothing, _) if desk.stood(&unit) => desk.forget(&unit),
+            (verify, _) => plan = put(desk, &unit, verify.now(), answers.0.as_ref(), plan, now),
+        }
         Ok(put(accounts, &unit, questions.retire, answers.1.as_ref(), plan, now))
     }
 
@@ -80,16 +98,19 @@ impl Environments {
         let tenant = asked.tenant();
         let named = self.0.named(asked, tenant.as_ref());
         let known = rows::environments(view, &named).await?;
-        if live.is_none_or(|live| live.metadata.is_deleted()) && parting::waits(asked.leaving, &known) {
+        if live.is_none_or(|live| live.metadata.is_deleted())
+            && parting::waits(asked.leaving, is_removing(view, &known).await?, &known)
+        {
             let mut plan = Plan::nothing().waiting("what is deployed to it to go");
             plan.again = Some(Duration::from_millis(parting::LOOK_AGAIN_MS));
             return Ok((vec![], (plan, Questions::default())));
         }
         let accounts = rows::accounts(view, &named).await?;
+        tell_given_up(&accounts, retired.as_ref(), asked.now()?.moment);
         let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
             let mut decision = Decision::default();
             let retire = account::leave(&accounts, retired.as_ref(), asked.now()?.moment, &mut decision);
-            return Ok((decision.changes, (Plan::nothing(), Questions { verify: None, retire })));
+            return Ok((decision.changes, (Plan::nothing(), Questions { retire, ..Questions::default() })));
         };
         let mut operations = operations(view, &known).await?;
         operations.extend(rows::operations(view, user.id.as_str()).await?);
@@ -146,6 +167,23 @@ impl Environments {
     }
 }
 
+/// Of what stands, what was answered last is told. Nobody asks the database.
+fn rested(rest: Rest<Answer>, live: &ManagedEnvironment, asked: &Asked) -> Result<Plan, ServiceError> {
+    let Rest::For(ms, answer) = rest else { return Ok(Plan::nothing()) };
+    let mut plan = Plan::in_order().again_after(Duration::from_millis(ms));
+    let writes = environment::retell(live, answer.as_ref(), asked.now()?).writes.into_iter();
+    plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
+    Ok(plan)
+}
+
+/// Says what stays on a target: its row goes now, and nothing else will.
+fn tell_given_up(accounts: &[ServiceAccount], retired: Option<&Answer>, now: Moment) {
+    for one in accounts.iter().filter(|one| account::is_given_up(one, now) && !account::is_gone(one, retired)) {
+        let (host, uid) = (&one.host, &one.resource_uid);
+        tracing::warn!(%host, "gave up removing service account argocd-manager-{uid}: remove it and its role by hand");
+    }
+}
+
 /// Asks what is to be asked, or says when to look again at what was answered with no.
 fn put(
     desk: &Desk<Question, Answer>,
@@ -167,6 +205,16 @@ fn put(
         None => desk.forget(unit),
     }
     plan
+}
+
+/// Whether something of a tenant that may use an environment is being removed: through which environment, no row says any more.
+async fn is_removing(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<bool, ServiceError> {
+    for permission in known.iter().flat_map(|known| &known.permissions) {
+        if rows::has_open_removal(view, &permission.user).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 async fn operations(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<Vec<Operation>, ServiceError> {

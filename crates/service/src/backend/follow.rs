@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use switchboard_gitops::flow::deployment::removal_of;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_ledger::ids::{ApiResource, OperationResource};
 use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
-use switchboard_ledger::{Filter, Key, Signal, View};
+use switchboard_ledger::{Filter, Key, Moment, Signal, View};
 use tokio::time::Instant;
 
 use super::{
-    Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME, upkeep,
+    Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME,
+    roomless, upkeep,
 };
 use crate::error::{ServiceError, told};
 use crate::rows::{is_open, open_operations};
@@ -71,7 +74,7 @@ impl Backend {
         }
     }
 
-    /// Wakes the upkeep when an Operation has been open for long. Nothing is asked of the database as long as none is.
+    /// Wakes the upkeep of each Argo CD that an Operation has been open at for long. Nothing is asked of the database as long as none is.
     async fn watch_open(&self, handle: &Handle) {
         loop {
             let next = self.open().next();
@@ -79,11 +82,10 @@ impl Backend {
                 Some(due) => tokio::time::sleep_until(due).await,
                 None => tokio::time::sleep(self.settings().ring_after).await,
             }
-            if self.open().is_late(Instant::now(), self.settings().ring_after) {
-                let unit = Unit::object("", upkeep::UNIT);
-                if handle.tell(OperatorName::new(UPKEEP_NAME), vec![unit]).await.is_err() {
-                    return;
-                }
+            let late: BTreeSet<_> = self.open().late(Instant::now(), self.settings().ring_after).into_iter().collect();
+            let units: Vec<Unit> = late.iter().map(|instance| Unit::object("", instance.as_str())).collect();
+            if !units.is_empty() && handle.tell(OperatorName::new(UPKEEP_NAME), units).await.is_err() {
+                return;
             }
         }
     }
@@ -101,7 +103,8 @@ impl Backend {
 
     async fn woken(&self, news: &[Signal]) -> Result<Woken, ServiceError> {
         let mut woken = Woken::default();
-        if !news.iter().any(matters) {
+        let waiting = &self.0.roomless;
+        if !news.iter().any(|signal| matters(signal) || waiting.matters(signal)) {
             return Ok(woken);
         }
         let mut view = self.store().ledger().view().await?;
@@ -110,13 +113,17 @@ impl Backend {
             match signal {
                 Signal::Everything => {
                     self.settled().unsettle_all();
-                    self.open().clear();
-                    for row in open_operations(&mut view).await? {
-                        self.note(&row);
-                    }
+                    self.0.environments.unsettle_all();
+                    self.0.credentials.unsettle_all();
+                    let open = open_operations(&mut view).await?;
+                    self.open().keep(&open.iter().map(|row| row.id.clone()).collect());
+                    open.iter().for_each(|row| self.note(row));
                     everything(&mut view, &mut woken).await?;
                 }
                 Signal::Changed { table, key } if seen.insert((table, key)) => {
+                    if waiting.matters(signal) && roomless::leaves_room(&mut view, table, key).await? {
+                        woken.of(DEPLOYMENTS_NAME).extend(waiting.all());
+                    }
                     self.changed(&mut view, table, key, &mut woken).await?;
                 }
                 Signal::Changed { .. } => {}
@@ -126,12 +133,14 @@ impl Backend {
         Ok(woken)
     }
 
-    /// Keeps in mind whether an Operation is open.
+    /// Keeps in mind whether an Operation is open. One that has been for long when it is first heard of is due at once.
     fn note(&self, row: &Operation) {
-        match is_open(row) {
-            true => self.open().add(row.id.clone(), Instant::now() + self.settings().ring_after),
-            false => self.open().remove(&row.id),
+        if !is_open(row) {
+            return self.open().remove(&row.id);
         }
+        let since_ms = Moment::from_unix_us(Timestamp::now().as_microsecond()).since_ms(row.created_on);
+        let left = self.settings().ring_after.saturating_sub(Duration::from_millis(since_ms.try_into().unwrap_or(0)));
+        self.open().add(row.id.clone(), Instant::now() + left, row.instance.clone());
     }
 
     async fn changed(&self, view: &mut View, table: &str, key: &str, woken: &mut Woken) -> Result<(), ServiceError> {
@@ -156,7 +165,7 @@ impl Backend {
                     if self.sweep().is_none() {
                         woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
                     }
-                    let waits = self.removals().remove(&row.id);
+                    let waits = removal_of(&row.id).and_then(|removal| self.removals().remove(&removal));
                     woken.of(DEPLOYMENTS_NAME).extend(waits);
                     of_operation(view, &row, woken).await
                 }

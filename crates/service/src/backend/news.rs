@@ -1,56 +1,9 @@
 //! What a backend keeps in mind between two runs of its units. All of it is lost with the process, and found again at its start.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use switchboard_ledger::ids::OperationId;
 use tokio::sync::Notify;
-use tokio::time::Instant;
-
-/// Operations that are open, and when somebody looks after those that stay so.
-#[derive(Default)]
-pub(super) struct Open {
-    ids: BTreeSet<OperationId>,
-    /// In the order in which they are due. Those that are over by then are passed over.
-    line: VecDeque<(Instant, OperationId)>,
-}
-
-impl Open {
-    /// One is open.
-    pub(super) fn add(&mut self, id: OperationId, due: Instant) {
-        if self.ids.insert(id.clone()) {
-            self.line.push_back((due, id));
-        }
-    }
-
-    /// One is over.
-    pub(super) fn remove(&mut self, id: &OperationId) {
-        self.ids.remove(id);
-    }
-
-    /// None is known.
-    pub(super) fn clear(&mut self) {
-        *self = Open::default();
-    }
-
-    /// When the first may be due.
-    pub(super) fn next(&self) -> Option<Instant> {
-        self.line.front().map(|(due, _)| *due)
-    }
-
-    /// Whether one that is due by now is still open. It is due again after `again`.
-    pub(super) fn is_late(&mut self, now: Instant, again: Duration) -> bool {
-        let mut is_late = false;
-        while let Some((_, id)) = self.line.pop_front_if(|(due, _)| *due <= now) {
-            if self.ids.contains(&id) {
-                self.line.push_back((now + again, id));
-                is_late = true;
-            }
-        }
-        is_late
-    }
-}
 
 /// Namespaces whose repositories were compared with all that their resources name.
 ///
@@ -132,27 +85,6 @@ fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn what_changes_while_it_looks_is_looked_at() {
-        let (start, second) = (Instant::now(), Duration::from_secs(1));
-        let mut open = Open::default();
-        open.add("a".into(), start + second);
-        open.add("b".into(), start + second);
-        open.add("a".into(), start + 2 * second);
-        assert_eq!(open.next(), Some(start + second));
-        assert!(!open.is_late(start, second));
-        open.remove(&"a".into());
-        assert!(open.is_late(start + second, second));
-        open.add("c".into(), start + 3 * second);
-        assert_eq!(open.next(), Some(start + 2 * second), "b is looked at again");
-        open.remove(&"b".into());
-        assert!(!open.is_late(start + 2 * second, second), "a and b are over");
-        assert!(open.is_late(start + 3 * second, second), "what came meanwhile is not lost");
-        open.remove(&"c".into());
-        assert!(!open.is_late(start + 9 * second, second));
-        assert_eq!(open.next(), None, "and then there is rest");
-    }
 
     #[tokio::test]
     async fn what_is_marked_while_it_is_looked_at_is_looked_at_again() {

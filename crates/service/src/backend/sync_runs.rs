@@ -24,6 +24,8 @@ use crate::{doorbell, ids, rows};
 
 /// How soon a run looks again whether the one before it is over, though no other run of the namespace has changed.
 const BEHIND: Duration = Duration::from_secs(15);
+/// How many rows are asked for by name at once.
+const ASKED_AT_ONCE: usize = 500;
 /// What it waits for.
 const ANOTHER: &str = "another run to end";
 
@@ -123,7 +125,7 @@ impl SyncRuns {
             Some(known) => rows::operations(view, known.sync.id.as_str()).await?,
             None => Vec::new(),
         };
-        let behind = is_behind(view, known, application.as_ref()).await?;
+        let behind = is_behind(view, known, application.as_ref(), &user.id).await?;
         let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
         let decision = sync_run::decide(
             &Input {
@@ -199,15 +201,19 @@ async fn application(
     }
 }
 
-/// Whether another run of the same Application is under way.
+/// Whether another run of the same Application is under way. Only what is open is looked at: an Application may have had any number of
+/// runs that are over.
 async fn is_behind(
     view: &mut switchboard_ledger::View,
     known: Option<&Known>,
     application: Option<&Application>,
+    user: &UserId,
 ) -> Result<bool, ServiceError> {
     let (None, Some(application)) = (known, application) else { return Ok(false) };
-    for other in view.list::<SyncOperation>(&Filter::all().is("application_id", &application.id)).await? {
-        if rows::operations(view, other.id.as_str()).await?.iter().any(rows::is_open) {
+    for some in rows::open_syncs(view, user).await?.chunks(ASKED_AT_ONCE) {
+        let of = Filter::all().is("application_id", &application.id).limit(1);
+        let open = of.any("syncoperation_id", some.iter().map(String::as_str));
+        if !view.list::<SyncOperation>(&open).await?.is_empty() {
             return Ok(true);
         }
     }

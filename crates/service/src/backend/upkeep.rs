@@ -1,9 +1,8 @@
-//! One unit for all Operations: what nobody rings for any more is rung for, and what is over for long goes.
+//! Units: the Argo CDs at which Operations stay open, by the keys of their rows, and one for Operations that are over.
 //!
-//! Whoever asks for an Operation rings for it. But a resource may be gone by the time a process comes back that was killed between
-//! the two, and then nobody is left to ring.
-//!
-//! It looks when the database told of one that stays open, and when the first of those that are over is to go.
+//! The database tells the agent of what it is asked for. Of what stays open, somebody may not have heard, or it is a row of somebody
+//! who rings for it himself and did not: so it is rung for. Each Argo CD apart: one whose namespace is gone, or that takes no further
+//! object, must not keep others from being rung at, and neither must rows that cannot be removed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, U
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{Outside, View};
+use switchboard_ledger::ids::{EngineInstanceId, OperationState};
 use switchboard_ledger::rows::{EngineInstance, Operation};
 use switchboard_ledger::{Change, Filter, Moment, Row};
 
@@ -29,7 +29,7 @@ use crate::writes::mutation;
 /// How many rows are read at once, and removed at once.
 const PAGE: u32 = 1000;
 
-/// The one unit.
+/// The unit of what is over.
 pub const UNIT: &str = "operations";
 
 /// The operator of all Operations.
@@ -39,6 +39,9 @@ pub struct Upkeep(pub Backend);
 struct Question {
     now: String,
     stamp: String,
+    /// The Argo CD; none for what is over.
+    #[serde(default)]
+    instance: Option<String>,
 }
 
 impl Outward for Upkeep {
@@ -54,35 +57,56 @@ impl Outward for Upkeep {
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
         let plan = self.0.store().wait(async {
-            let question: Question = serde_json::from_value(request.clone())?;
-            let now = asked::now(&question.now, &question.stamp)?.moment;
-            self.0.store().settle(async |view| self.decide_on(view, now).await).await
+            let Question { now, stamp, instance } = serde_json::from_value(request.clone())?;
+            let now = asked::now(&now, &stamp)?.moment;
+            match instance.map(EngineInstanceId::from) {
+                Some(instance) => self.ring(&instance, now).await,
+                None => self.0.store().settle(async |view| self.tidy(view, now).await).await,
+            }
         })?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 
-    fn decide(&self, _: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
-        let question = Question { now: view.now().to_string(), stamp: stamp(view) };
+    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+        let instance = Some(unit.name().to_string()).filter(|name| name != UNIT);
+        let question = Question { now: view.now().to_string(), stamp: stamp(view), instance };
         let answer = outside.ask(serde_json::to_value(question)?).map_err(Stop::Failed)?;
         doorbell::unless_rung(serde_json::from_value(answer)?, view)
     }
 }
 
 impl Upkeep {
-    async fn decide_on(
+    /// Rings for what has been open at an Argo CD for long.
+    async fn ring(&self, instance: &EngineInstanceId, now: Moment) -> Result<Plan, ServiceError> {
+        let mut view = self.0.store().ledger().view().await?;
+        let mut old = Vec::new();
+        for state in [OperationState::Waiting, OperationState::InProgress] {
+            old.extend(view.list::<Operation>(&Filter::all().is("instance_id", instance).is("state", state)).await?);
+        }
+        let ring_after = i64::try_from(self.0.settings().ring_after.as_millis()).unwrap_or(i64::MAX);
+        // One that is not to be yet was written by somebody whose clock is ahead: nobody knows how old it is.
+        old.retain(|row| !(0..ring_after).contains(&now.since_ms(row.created_on)));
+        let mut instances: Vec<EngineInstance> = rows::instance(&mut view, instance).await?.into_iter().collect();
+        // On another cluster somebody of that cluster's own is to look at it.
+        if let (Some(found), Some(engine)) = (instances.first(), &self.0.settings().engine)
+            && !rows::is_at(&mut view, found, engine).await?
+        {
+            instances.clear();
+        }
+        view.end().await?;
+        let mut plan = Plan::in_order();
+        let rings = tidy(&old, &[], &instances, now).writes;
+        plan.mutations.extend(rings.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
+        Ok(plan)
+    }
+
+    /// Has what is over for long go.
+    async fn tidy(
         &self,
         view: &mut switchboard_ledger::View,
         now: Moment,
     ) -> Result<(Vec<Change>, Plan), ServiceError> {
-        let ring_after = i64::try_from(self.0.settings().ring_after.as_millis()).unwrap_or(i64::MAX);
-        let mut old = rows::open_operations(view).await?;
-        old.retain(|row| now.since_ms(row.created_on) >= ring_after);
-        let mut plan = Plan::in_order();
-        if !old.is_empty() {
-            let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
-            let rings = tidy(&old, &[], &instances, now).writes;
-            plan.mutations.extend(rings.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
-        }
+        let mut plan = Plan::nothing();
         let due = *self.0.sweep();
         let (changes, next) = match due {
             Some(due) if due > now => (Vec::new(), Some(due)),
@@ -126,7 +150,7 @@ const SWEEP_EVERY_MS: i64 = 5 * 60 * 1000;
 #[allow(clippy::unwrap_used)]
 mod tests {
     use switchboard_gitops::flow::tenant::Namespace;
-    use switchboard_ledger::ids::{OperationResource, OperationState};
+    use switchboard_ledger::ids::OperationResource;
     use switchboard_ledger::{Address, Ledger, Sealing};
 
     use super::*;
@@ -147,7 +171,7 @@ mod tests {
         let instance: EngineInstance = ledger.list(&Filter::all()).await.unwrap().remove(0);
         let over = Operation {
             id: "over".into(),
-            instance: instance.id,
+            instance: instance.id.clone(),
             resource_id: "app".to_string(),
             owner: None,
             resource: OperationResource::Application,
@@ -161,15 +185,16 @@ mod tests {
             Upkeep(Backend::new(Store::new(ledger.clone(), tokio::runtime::Handle::current()), Settings::default()));
         ledger.commit(&[Change::insert(&over)]).await.unwrap();
         let mut view = ledger.view().await.unwrap();
-        let (_, plan) = upkeep.decide_on(&mut view, now).await.unwrap();
+        let (_, plan) = upkeep.tidy(&mut view, now).await.unwrap();
         assert!(plan.again.is_some_and(|again| again > Duration::from_secs(600)), "it goes later");
         view.end().await.unwrap();
-        let new = Operation { id: "new".into(), state: OperationState::Waiting, ..over };
+        let new = Operation { id: "new".into(), state: OperationState::Waiting, ..over.clone() };
         ledger.commit(&[Change::insert(&new)]).await.unwrap();
-        let mut view = ledger.view().await.unwrap();
-        let (_, plan) = upkeep.decide_on(&mut view, now.plus_ms(59_000)).await.unwrap();
-        assert!(plan.mutations.is_empty(), "whoever asked for it may be about to be heard");
-        let (_, plan) = upkeep.decide_on(&mut view, now.plus_ms(60_000)).await.unwrap();
-        assert_eq!(plan.mutations.len(), 1, "it is rung for");
+        let rings = async |ms: i64| upkeep.ring(&instance.id, now.plus_ms(ms)).await.unwrap().mutations.len();
+        assert_eq!(rings(59_000).await, 0, "whoever asked for it may be about to be heard");
+        assert_eq!(rings(60_000).await, 1, "it is rung for");
+        let ahead = Operation { id: "ahead".into(), created_on: now.plus_ms(600_000), ..new };
+        ledger.commit(&[Change::insert(&ahead)]).await.unwrap();
+        assert_eq!(rings(60_000).await, 2, "and so is what a clock that is ahead says to be new");
     }
 }

@@ -7,15 +7,20 @@ use jiff::Timestamp;
 use serde_json::Value;
 use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
 use switchboard_gitops::fleet::moving::{self, Act};
+use switchboard_gitops::fleet::setup;
 use switchboard_gitops::flow::deployment;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::{EngineInstanceId, Uid};
 use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::{Application, ApplicationOwner, ClusterAccess, DeploymentToApplication, EngineInstance};
+use switchboard_ledger::rows::{
+    Application, ApplicationOwner, ClusterAccess, DeploymentToApplication, EngineCluster, EngineInstance,
+    KubernetesToDatabase,
+};
 use switchboard_ledger::{Change, Filter, Key, Ledger, Moment};
 
 use super::BackupError;
 use crate::fleet::Engine;
+use crate::setup::SYSTEM;
 use crate::{ids, instance, rows};
 
 /// How many rows were put right.
@@ -41,25 +46,54 @@ pub async fn adopt(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Resul
     for object in objects {
         found.entry(text(object, "name")).or_default().push(text(object, "namespace"));
     }
-    let instances = known(ledger, engine, &found).await?;
-    let applications = follow(ledger, &found).await?;
-    let_go(ledger, &found).await?;
-    wake(ledger, engine, objects).await?;
+    let cluster = uid(engine, SYSTEM).await?;
+    made_anew(ledger, &cluster).await?;
+    let instances = known(ledger, engine, &cluster, &found).await?;
+    let here = near(ledger, &cluster).await?;
+    let applications = follow(ledger, &here, &found).await?;
+    let_go(ledger, &here, &found).await?;
+    wake(ledger, engine, &here, objects).await?;
     Ok(Adopted { instances, applications })
+}
+
+/// The instances on a cluster: of the others nobody can say here what they have.
+async fn near(ledger: &Ledger, cluster: &Uid) -> Result<Vec<EngineInstance>, BackupError> {
+    let mut view = ledger.view().await?;
+    let mut near = Vec::new();
+    for instance in view.list::<EngineInstance>(&Filter::all()).await? {
+        if rows::is_at(&mut view, &instance, cluster).await? {
+            near.push(instance);
+        }
+    }
+    view.end().await?;
+    Ok(near)
+}
+
+/// A backup that knows one cluster of instances is of the one that it is put back for, though that was made anew since.
+async fn made_anew(ledger: &Ledger, cluster: &Uid) -> Result<(), BackupError> {
+    let clusters: Vec<EngineCluster> = ledger.list(&Filter::all()).await?;
+    let ([one], true) = (&clusters[..], near(ledger, cluster).await?.is_empty()) else { return Ok(()) };
+    let mappings: Vec<KubernetesToDatabase> = ledger.list(&Filter::all()).await?;
+    Ok(ledger.commit(&setup::known_anew(&one.id, cluster, &mappings)).await?)
 }
 
 fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object["metadata"][key].as_str().unwrap_or_default()
 }
 
-async fn follow(ledger: &Ledger, found: &Places<'_>) -> Result<usize, BackupError> {
+/// Rows of Applications on these instances.
+async fn of(ledger: &Ledger, instances: &[EngineInstance]) -> Result<Vec<Application>, BackupError> {
+    let mut applications: Vec<Application> = ledger.list(&Filter::all()).await?;
+    applications.retain(|row| instances.iter().any(|instance| instance.id == row.instance));
+    Ok(applications)
+}
+
+async fn follow(ledger: &Ledger, here: &[EngineInstance], found: &Places<'_>) -> Result<usize, BackupError> {
     let mut followed = 0;
-    let instances: Vec<EngineInstance> = ledger.list(&Filter::all()).await?;
-    let applications: Vec<Application> = ledger.list(&Filter::all()).await?;
-    for row in applications {
+    for row in of(ledger, here).await? {
         let places = found.get(row.name.as_str()).into_iter().flatten();
         let there: Vec<&EngineInstanceId> = places
-            .filter_map(|place| instances.iter().find(|instance| instance.namespace == *place))
+            .filter_map(|place| here.iter().find(|instance| instance.namespace == *place))
             .map(|instance| &instance.id)
             .collect();
         // One that is in two places is where the rows say.
@@ -75,9 +109,8 @@ async fn follow(ledger: &Ledger, found: &Places<'_>) -> Result<usize, BackupErro
 
 /// Forgets deployments whose Application went since. Their agent would make it anew, only for it to be deleted with all that it
 /// deployed when their resource turns out to be gone; of those whose resource is there, the rows are made again from it.
-async fn let_go(ledger: &Ledger, found: &Places<'_>) -> Result<(), BackupError> {
-    let applications: Vec<Application> = ledger.list(&Filter::all()).await?;
-    for row in applications.iter().filter(|row| !found.contains_key(row.name.as_str())) {
+async fn let_go(ledger: &Ledger, here: &[EngineInstance], found: &Places<'_>) -> Result<(), BackupError> {
+    for row in of(ledger, here).await?.iter().filter(|row| !found.contains_key(row.name.as_str())) {
         let mappings: Vec<DeploymentToApplication> = ledger.list(&Filter::all().is("application_id", &row.id)).await?;
         let mut view = ledger.view().await?;
         let mut changes = Vec::new();
@@ -91,12 +124,11 @@ async fn let_go(ledger: &Ledger, found: &Places<'_>) -> Result<(), BackupError> 
 }
 
 /// What was on its way when the backup's successor was lost: the copy that its row names goes on, others are let go.
-async fn wake(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Result<(), BackupError> {
-    let instances: Vec<EngineInstance> = ledger.list(&Filter::all()).await?;
-    let rows: Vec<Application> = ledger.list(&Filter::all()).await?;
+async fn wake(ledger: &Ledger, engine: &Engine, here: &[EngineInstance], objects: &[Value]) -> Result<(), BackupError> {
+    let rows = of(ledger, here).await?;
     for object in objects.iter().filter(|object| moving::is_held(object)) {
         let row = rows.iter().find(|row| row.name == text(object, "name"));
-        let home = row.and_then(|row| instances.iter().find(|instance| instance.id == row.instance));
+        let home = row.and_then(|row| here.iter().find(|instance| instance.id == row.instance));
         let is_home = home.is_none_or(|home| home.namespace == text(object, "namespace"));
         let act = if is_home { Act::Update(moving::awake(object.clone())) } else { moving::forget(object) };
         engine.act(&act).await?;
@@ -105,19 +137,15 @@ async fn wake(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Result<(),
 }
 
 /// Makes instances known that were added since.
-async fn known(ledger: &Ledger, engine: &Engine, found: &Places<'_>) -> Result<usize, BackupError> {
-    let instances: Vec<EngineInstance> = ledger.list(&Filter::all()).await?;
+async fn known(ledger: &Ledger, engine: &Engine, cluster: &Uid, found: &Places<'_>) -> Result<usize, BackupError> {
+    let instances = near(ledger, cluster).await?;
     let mut places: BTreeSet<&str> = found.values().flatten().copied().collect();
     places.retain(|place| !instances.iter().any(|instance| instance.namespace == **place));
-    if places.is_empty() {
-        return Ok(0);
-    }
-    let system = uid(engine, "kube-system").await?;
     for place in &places {
         let namespace = Namespace { name: place.to_string(), uid: uid(engine, place).await? };
         let mut view = ledger.view().await?;
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
-        let changes = instance::register(&mut view, &system, &namespace, ids::new, now).await?;
+        let changes = instance::register(&mut view, cluster, &namespace, ids::new, now).await?;
         view.end().await?;
         ledger.commit(&changes).await?;
     }

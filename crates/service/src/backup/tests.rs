@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
+use switchboard_ledger::ids::{KubernetesRelation, KubernetesResource};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::*;
 use switchboard_ledger::{Address, Change, Filter, Moment, Sealing};
@@ -133,12 +134,46 @@ async fn a_file_that_was_cut_off_changes_nothing() {
     assert!(matches!(read(&mut &b"something else\n"[..]), Err(BackupError::Line { number: 1, .. })));
 }
 
-/// A cluster that is asked nothing.
+/// A cluster that is asked who it is, and nothing else.
 fn engine() -> Engine {
     let service = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
-        Err::<http::Response<kube::client::Body>, _>(tower::BoxError::from(request.uri().to_string()))
+        let path = request.uri().to_string();
+        if path != "/api/v1/namespaces/kube-system" {
+            return Err(tower::BoxError::from(path));
+        }
+        let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": "here"}});
+        Ok(http::Response::new(kube::client::Body::from(body.to_string().into_bytes())))
     });
     Engine::new(kube::Client::new(service, "default"))
+}
+
+fn known_by(uid: &str) -> KubernetesToDatabase {
+    KubernetesToDatabase {
+        resource: KubernetesResource::Namespace,
+        resource_uid: uid.into(),
+        relation: KubernetesRelation::EngineCluster,
+        relation_key: "ec".to_string(),
+    }
+}
+
+#[tokio::test]
+async fn what_is_on_another_cluster_is_left_as_it_was() {
+    let ledger = filled().await;
+    let second = EngineCluster { id: "second".into(), credentials: "c".into() };
+    ledger.commit(&[Change::insert(&known_by("elsewhere")), Change::insert(&second)]).await.unwrap();
+    let before = ledger.export().await.unwrap();
+    assert_eq!(adopt::adopt(&ledger, &engine(), &[]).await.unwrap(), Adopted::default());
+    assert_eq!(ledger.export().await.unwrap(), before, "nobody here sees what is deployed there");
+}
+
+#[tokio::test]
+async fn a_backup_that_knows_one_cluster_is_of_the_one_that_it_is_put_back_for() {
+    let ledger = filled().await;
+    ledger.commit(&[Change::insert(&known_by("before"))]).await.unwrap();
+    let found = [json!({"metadata": {"name": "gitopsdepl-x", "namespace": "argocd-two"}})];
+    let moved = Adopted { instances: 0, applications: 1 };
+    assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
+    assert_eq!(ledger.list::<KubernetesToDatabase>(&Filter::all()).await.unwrap(), [known_by("here")]);
 }
 
 #[tokio::test]

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use switchboard_gitops::fleet::Unit;
 use switchboard_gitops::fleet::moving::{self, Next};
-use switchboard_ledger::ids::{InstanceState, MoveId, MoveStep};
+use switchboard_ledger::ids::{InstanceState, MoveId, MoveStep, Uid};
 use switchboard_ledger::rows::fleet::{Move, Placement};
 use switchboard_ledger::rows::{Application, EngineInstance};
-use switchboard_ledger::{Change, Filter, Key, Signal};
+use switchboard_ledger::{Change, Filter, Key, Signal, View};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
 use super::objects::Written;
 use super::{Fleet, FleetError};
-use crate::ids;
+use crate::{ids, instance, rows};
 
 /// How long until a move is tried again that a cluster or the database was in the way of.
 const RETRY: Duration = Duration::from_secs(2);
@@ -35,52 +35,42 @@ impl Fleet {
     /// # Errors
     /// When the unit is there already, or on its way elsewhere; when the instance is cordoned or would have more than its limits.
     pub async fn begin(&self, unit: &Unit, target: &EngineInstance) -> Result<Move, FleetError> {
+        let cluster = self.cluster().await?;
         loop {
-            let key = Key::of([unit.user.as_str(), unit.environment.as_str()]);
-            let placement: Placement = self.store.ledger().get(&key).await?.ok_or(FleetError::NoMove)?;
-            if let Some(moving) = &placement.moving
-                && let Some(row) = self.store.ledger().get::<Move>(&Key::from(moving)).await?
-                && row.target == target.id
-            {
-                return Ok(row);
-            }
-            let (row, mut changes) = moving::begin(&placement, &target.id, MoveId::from(ids::new()), self.now())?;
-            self.takes(target, unit).await?;
-            // One that is over is kept until the next begins: there are never more than units.
-            let earlier: Vec<Move> = self.store.ledger().list(&Filter::all().is("move_user_id", &unit.user)).await?;
-            let of_unit = earlier.iter().filter(|other| other.environment == unit.environment);
-            changes.extend(of_unit.filter(|other| !moving::is_open(other)).map(Change::delete));
-            if self.store.commit(&changes).await? {
+            let mut view = self.store.ledger().view().await?;
+            let (row, changes) = self.beginning(&mut view, unit, target, &cluster).await?;
+            view.end().await?;
+            // If not, somebody else gave it something, or moves the unit: both are seen by looking again.
+            if changes.is_empty() || self.store.commit(&changes).await? {
                 return Ok(row);
             }
         }
     }
 
-    /// Whether an instance takes a unit with all it has: who moves one is bound by what is said of the instance, as who places one.
-    async fn takes(&self, target: &EngineInstance, unit: &Unit) -> Result<(), FleetError> {
-        let no = |why: String, hint| Err(FleetError::NotTaken { namespace: target.namespace.clone(), why, hint });
-        let entries = self.list().await?;
-        let entry = entries.into_iter().find(|entry| entry.candidate.instance.id == target.id);
-        let Some((candidate, member)) =
-            entry.and_then(|entry| Some((entry.candidate.clone(), entry.candidate.member?)))
-        else {
-            return no("is not in the fleet".into(), "add it with `switchboard gitops fleet add`");
-        };
-        if member.state == InstanceState::Cordoned {
-            return no("is cordoned".into(), "`switchboard gitops fleet uncordon` gives it new units again");
+    /// The move that is under way to the same place, or one that begins, with the changes that begin it.
+    async fn beginning(
+        &self,
+        view: &mut View,
+        unit: &Unit,
+        target: &EngineInstance,
+        cluster: &Uid,
+    ) -> Result<(Move, Vec<Change>), FleetError> {
+        let key = Key::of([unit.user.as_str(), unit.environment.as_str()]);
+        let placement: Placement = view.get(&key).await?.ok_or(FleetError::NoMove)?;
+        if let Some(moving) = &placement.moving
+            && let Some(row) = view.get::<Move>(&Key::from(moving)).await?
+            && row.target == target.id
+        {
+            return Ok((row, vec![]));
         }
-        let of_unit = Filter::all().is("managed_environment_id", &unit.environment);
-        let more = self.store.ledger().list::<Application>(&of_unit).await?.len() as u64;
-        let is_over = |used: u64, max: i64| u64::try_from(max).is_ok_and(|max| used > max);
-        let raise = "raise its limits with `switchboard gitops fleet add`, or choose another";
-        if is_over(candidate.applications + more, member.max_applications) {
-            let (has, max) = (candidate.applications, member.max_applications);
-            return no(format!("has {has} of at most {max} Applications, and {more} would come"), raise);
-        }
-        if is_over(candidate.environments + 1, member.max_environments) {
-            return no(format!("has all of its {} units", member.max_environments), raise);
-        }
-        Ok(())
+        let (row, mut changes) = moving::begin(&placement, &target.id, MoveId::from(ids::new()), self.now())?;
+        reaches(view, &placement, target, cluster).await?;
+        // One that is over is kept until the next begins: there are never more than units.
+        let earlier: Vec<Move> = view.list(&Filter::all().is("move_user_id", &unit.user)).await?;
+        let of_unit = earlier.iter().filter(|other| other.environment == unit.environment);
+        changes.extend(of_unit.filter(|other| !moving::is_open(other)).map(Change::delete));
+        changes.push(takes(view, target, unit).await?);
+        Ok((row, changes))
     }
 
     /// Sends a unit back to where it was, as long as that is possible.
@@ -154,11 +144,26 @@ impl Fleet {
         }
     }
 
+    /// Open moves on this cluster; those on others are carried by their own agents.
+    async fn open(&self, cluster: &Uid) -> Result<Vec<Move>, FleetError> {
+        let mut view = self.store.ledger().view().await?;
+        let mut open = Vec::new();
+        for row in view.list::<Move>(&Filter::all()).await?.into_iter().filter(moving::is_open) {
+            if let Some(target) = rows::instance(&mut view, &row.target).await?
+                && rows::is_at(&mut view, &target, cluster).await?
+            {
+                open.push(row);
+            }
+        }
+        view.end().await?;
+        Ok(open)
+    }
+
     async fn carry_until_lost(&self) -> Result<(), FleetError> {
         let mut signals = self.store.ledger().signals().await?;
+        let cluster = self.cluster().await?;
         loop {
-            let mut open: Vec<Move> = self.store.ledger().list(&Filter::all()).await?;
-            open.retain(moving::is_open);
+            let open = self.open(&cluster).await?;
             if open.is_empty() {
                 while !concerns_moves(&signals.next().await) {}
                 continue;
@@ -189,6 +194,55 @@ impl Fleet {
             }
         }
     }
+}
+
+/// Whether both ends of a move are on this cluster: whoever carries it must see what is deployed by both.
+async fn reaches(
+    view: &mut View,
+    placement: &Placement,
+    target: &EngineInstance,
+    cluster: &Uid,
+) -> Result<(), FleetError> {
+    let source = rows::instance(view, &placement.instance).await?;
+    for end in source.iter().chain([target]) {
+        if !rows::is_at(view, end, cluster).await? {
+            return Err(FleetError::NotTaken {
+                namespace: target.namespace.clone(),
+                why: "is on another cluster than the unit, or than this command works on".to_string(),
+                hint: "units move between instances of one cluster; give it with --kubeconfig or --context",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether an instance takes a unit with all it has: who moves one is bound by what is said of the instance, as who places one. If so,
+/// the change that makes sure of it.
+async fn takes(view: &mut View, target: &EngineInstance, unit: &Unit) -> Result<Change, FleetError> {
+    let no = |why: String, hint| Err(FleetError::NotTaken { namespace: target.namespace.clone(), why, hint });
+    let all = instance::candidates(view).await?;
+    let candidate = all.into_iter().find(|candidate| candidate.instance.id == target.id);
+    let Some((candidate, member)) = candidate.and_then(|one| one.member.clone().map(|member| (one, member))) else {
+        return no("is not in the fleet".into(), "add it with `switchboard gitops fleet add`");
+    };
+    if member.state == InstanceState::Cordoned {
+        return no("is cordoned".into(), "`switchboard gitops fleet uncordon` gives it new units again");
+    }
+    let more = view.count::<Application>("managed_environment_id", &unit.environment).await?;
+    let is_over = |used: u64, max: i64| u64::try_from(max).is_ok_and(|max| used > max);
+    let raise = "raise its limits with `switchboard gitops fleet add`, or choose another";
+    let on_their_way =
+        |coming: u64| if coming > 0 { format!(" ({coming} of them on their way)") } else { String::new() };
+    if is_over(candidate.all_applications() + more, member.max_applications) {
+        let (has, max) = (candidate.all_applications(), member.max_applications);
+        let coming = on_their_way(candidate.coming.applications);
+        return no(format!("has {has} of at most {max} Applications{coming}, and {more} would come"), raise);
+    }
+    if is_over(candidate.all_units() + 1, member.max_environments) {
+        let coming = on_their_way(candidate.coming.units);
+        return no(format!("has all of its {} units{coming}", member.max_environments), raise);
+    }
+    Ok(candidate.room(&member, more, true))
 }
 
 fn concerns_moves(signals: &[Signal]) -> bool {

@@ -34,6 +34,8 @@ pub struct Wanted<'a> {
     pub create: bool,
     /// Whether it is taken though it is a tenant's.
     pub force: bool,
+    /// Whether the cluster was made anew, and is the one that an instance in this namespace is said to be on.
+    pub anew: bool,
 }
 
 /// An instance with what it takes and what it has.
@@ -66,7 +68,7 @@ impl Fleet {
         for object in configuration(wanted.namespace, &STANDARD.encode(key), wanted.reach) {
             self.engine.create(&object).await?;
         }
-        let cluster = self.namespace("kube-system", false).await?.uid;
+        let cluster = self.cluster().await?;
         loop {
             let mut view = self.store.ledger().view().await?;
             let (mappings, members) = (all(&mut view).await?, all(&mut view).await?);
@@ -78,6 +80,7 @@ impl Fleet {
                 instances: &instances,
                 members: &members,
                 limits: wanted.limits,
+                anew: wanted.anew,
                 now: self.now(),
             };
             let (instance, mut changes) = register(&registration, ids::new);
@@ -138,9 +141,10 @@ impl Fleet {
     /// # Errors
     /// When it is not in the fleet.
     pub async fn set_state(&self, namespace: &str, state: InstanceState) -> Result<Member, FleetError> {
+        let cluster = self.cluster().await?;
         loop {
             let mut view = self.store.ledger().view().await?;
-            let entry = self.entry(&mut view, namespace).await?;
+            let entry = entry_of(&mut view, namespace, &cluster).await?;
             view.end().await?;
             let found = entry.candidate.member;
             let before = found.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))?;
@@ -154,21 +158,24 @@ impl Fleet {
         }
     }
 
-    /// The instance of a namespace.
+    /// The instance in a namespace of this cluster.
     ///
     /// # Errors
     /// When there is none.
     pub async fn instance(&self, namespace: &str) -> Result<EngineInstance, FleetError> {
+        let cluster = self.cluster().await?;
         let mut view = self.store.ledger().view().await?;
-        let entry = self.entry(&mut view, namespace).await?;
+        let entry = entry_of(&mut view, namespace, &cluster).await?;
         view.end().await?;
         Ok(entry.candidate.instance)
     }
+}
 
-    pub(super) async fn entry(&self, view: &mut View, namespace: &str) -> Result<Entry, FleetError> {
-        let found = entries(view).await?.into_iter().find(|entry| entry.candidate.instance.namespace == namespace);
-        found.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))
-    }
+/// The instance in a namespace of a cluster, with its load.
+pub(super) async fn entry_of(view: &mut View, namespace: &str, cluster: &Uid) -> Result<Entry, FleetError> {
+    let none = || FleetError::NoInstance(namespace.to_string());
+    let found = rows::instance_in(view, namespace, cluster).await?.ok_or_else(none)?;
+    entries(view).await?.into_iter().find(|entry| entry.candidate.instance.id == found.id).ok_or_else(none)
 }
 
 /// Every instance with its load.
@@ -188,7 +195,7 @@ pub(crate) async fn entries(view: &mut View) -> Result<Vec<Entry>, LedgerError> 
 /// An entry for programs.
 impl From<&Entry> for Value {
     fn from(entry: &Entry) -> Value {
-        let Candidate { instance, member, applications, environments } = &entry.candidate;
+        let Candidate { instance, member, applications, environments, .. } = &entry.candidate;
         json!({
             "namespace": instance.namespace,
             "id": instance.id.as_str(),

@@ -2,12 +2,14 @@
 
 use switchboard_gitops::argo::{DATABASE_ID, SECRET_TYPE};
 use switchboard_gitops::fleet::Candidate;
-use switchboard_gitops::fleet::moving::forget;
+use switchboard_gitops::fleet::moving::{ARRIVING, forget};
 use switchboard_gitops::flow::operation::{Wish, ask};
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource};
+use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
-use switchboard_ledger::{Change, Filter, Moment, View};
+use switchboard_ledger::{Bound, Change, Filter, Moment, View};
 
+use super::members::entry_of;
 use super::{Entry, Fleet, FleetError, entries};
 use crate::error::ServiceError;
 use crate::ids;
@@ -22,11 +24,11 @@ impl Fleet {
     /// # Errors
     /// When it has units, or Applications of the original.
     pub async fn remove(&self, namespace: &str) -> Result<EngineInstance, FleetError> {
+        let cluster = self.cluster().await?;
         for _ in 0..MAX_ATTEMPTS {
             let mut view = self.store.ledger().view().await?;
             let all = entries(&mut view).await?;
-            let entry = all.iter().find(|entry| entry.candidate.instance.namespace == namespace);
-            let entry = entry.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))?;
+            let entry = &entry_of(&mut view, namespace, &cluster).await?;
             unused(entry)?;
             let instance = entry.candidate.instance.clone();
             let left: Vec<RepositoryCredentials> =
@@ -103,7 +105,12 @@ fn other(all: &[Entry], from: &Candidate) -> Option<EngineInstanceId> {
 
 async fn gone(view: &mut View, entry: &Entry) -> Result<Vec<Change>, FleetError> {
     let instance = &entry.candidate.instance;
-    let mut changes: Vec<Change> = entry.candidate.member.iter().map(Change::delete).collect();
+    let mut changes = Vec::new();
+    if let Some(member) = &entry.candidate.member {
+        // Nor may a unit be on its way to it by then.
+        let moves = Filter::all().is("target_id", &instance.id).any("step", ARRIVING);
+        changes.extend([Change::room(member, vec![Bound::of(0).counting::<Move>(moves)]), Change::delete(member)]);
+    }
     let operations: Vec<Operation> = view.list(&Filter::all().is("instance_id", &instance.id)).await?;
     changes.extend(operations.iter().map(Change::delete));
     // What was used through it once is used no longer: there is no unit.

@@ -1,5 +1,7 @@
 //! Asking a tenant's cluster: does a credential work, make a service account, remove it.
 
+mod removal;
+
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,9 +11,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use switchboard_gitops::flow::environment::{Answer, Question};
 use switchboard_gitops::kinds::environment::Reason;
-use switchboard_gitops::kubeconfig::{self, Access};
+use switchboard_gitops::kubeconfig::Access;
 use switchboard_ledger::Secret;
-use switchboard_ledger::rows::left::ServiceAccount;
 
 use crate::asked::text;
 use crate::error::told;
@@ -57,12 +58,13 @@ pub async fn ask_by(reach: &dyn Reach, question: &Question) -> Answer {
         Question::Verify { digest, uid, host, access, allow_insecure, namespace, install } => {
             let target = Target { reach, host, insecure: *allow_insecure };
             let verified = target.verify(access, namespace.as_deref(), install.then_some(uid.as_str()));
+            let digest = digest.clone();
             match verified.await {
-                Ok(token) => Answer::Verified { digest: digest.clone(), token },
-                Err((reason, message)) => Answer::Refused { digest: digest.clone(), reason, message },
+                Ok(token) => Answer::Verified { digest, token },
+                Err(((reason, message), token)) => Answer::Refused { digest, reason, message, token },
             }
         }
-        Question::Retire { account } => match remove(reach, account).await {
+        Question::Retire { account } => match removal::remove(reach, account).await {
             Ok(()) => Answer::Retired { account: account.id.clone() },
             // It is asked again, and told each time until it is given up.
             Err(why) => {
@@ -81,6 +83,7 @@ pub fn late(question: &Question) -> Answer {
             digest: digest.clone(),
             reason: Reason::UnableToCreateClient,
             message: "the cluster did not answer in time".to_string(),
+            token: None,
         },
         Question::Retire { account } => Answer::Kept { account: account.id.clone() },
     }
@@ -103,15 +106,22 @@ impl Target<'_> {
         access: &Access,
         namespace: Option<&str>,
         install: Option<&str>,
-    ) -> Result<Option<Secret>, Failed> {
-        let client = self.client(access).await?;
+    ) -> Result<Option<Secret>, (Failed, Option<Secret>)> {
+        let failed = |failed: Failed| (failed, None);
+        let client = self.client(access).await.map_err(failed)?;
         let Some(uid) = install else {
-            return check(&client, self.host, namespace).await.map(|()| None);
+            return check(&client, self.host, namespace).await.map(|()| None).map_err(failed);
         };
-        let token = make(&client, self.host, uid).await?;
-        let own = Access { token: Some(token.clone()), client_certificate: None, client_key: None, ..access.clone() };
-        check(&self.client(&own).await?, self.host, namespace).await?;
-        Ok(Some(token))
+        let token = make(&client, self.host, uid).await.map_err(failed)?;
+        match self.check_own(&access.clone().as_account(&token), namespace).await {
+            Ok(()) => Ok(Some(token)),
+            // It is there, whatever it may do.
+            Err(failed) => Err((failed, Some(token))),
+        }
+    }
+
+    async fn check_own(&self, own: &Access, namespace: Option<&str>) -> Result<(), Failed> {
+        check(&self.client(own).await?, self.host, namespace).await
     }
 }
 
@@ -222,28 +232,10 @@ fn objects(uid: &str) -> [(String, Value); 4] {
     ]
 }
 
-/// Removes what is ours.
-async fn remove(reach: &dyn Reach, account: &ServiceAccount) -> Result<(), String> {
-    let host = account.host.as_str();
-    let config = account.kube_config.as_ref().map_or("", |config| config.expose());
-    let access = kubeconfig::read(config, host).map_err(|(_, message)| message)?;
-    let client = reach.client(host, &access, account.allow_insecure).await.map_err(|(_, message)| message)?;
-    // In the other order than they were made: an account without its rights is no danger.
-    for (path, body) in objects(account.resource_uid.as_str()).iter().rev() {
-        let path = format!("{path}/{}", text(body, "/metadata/name"));
-        match send(&client, "DELETE", &path, Value::Null).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            // It takes the credentials no longer: nothing of ours can be reached there.
-            Err(kube::Error::Api(status)) if status.code == 401 => return Ok(()),
-            gone => drop(gone.map_err(|error| told(&error))?),
-        }
-    }
-    Ok(())
-}
-
 async fn send(client: &Client, method: &str, path: &str, body: Value) -> Result<Value, kube::Error> {
     let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = http::Request::builder().method(method).uri(path).header("Content-Type", "application/json");
+    let content = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = http::Request::builder().method(method).uri(path).header("Content-Type", content);
     client.request(request.body(body).map_err(kube::Error::HttpError)?).await
 }
 

@@ -1,7 +1,11 @@
 //! Defects of the original that show only with both roles at work. docs/GITOPS.md says where each of the others is tested.
 
 use serde_json::{Value, json};
+use switchboard_ledger::ids::{OperationResource, OperationState};
 use switchboard_ledger::rows::*;
+use switchboard_ledger::{Change, Moment};
+use switchboard_service::ids;
+use switchboard_service::rows::is_open;
 
 use crate::base::{Base, on_both};
 use crate::network::SILENT;
@@ -12,6 +16,7 @@ on_both! {
     a_cluster_that_never_answers_delays_nothing_else
     a_long_ssh_key_is_kept_whole
     an_argo_cd_whose_namespace_is_made_anew_is_the_same
+    an_operation_that_asks_for_an_argo_cd_fails_with_the_way_to_one
 }
 
 async fn synced(stage: &Stage, namespace: &str, name: &str) {
@@ -108,6 +113,7 @@ async fn an_argo_cd_whose_namespace_is_made_anew_is_the_same(base: Base) {
             reach: switchboard_gitops::fleet::setup::Reach::Namespace,
             create: false,
             force: false,
+            anew: false,
         })
         .await
         .unwrap();
@@ -116,4 +122,26 @@ async fn an_argo_cd_whose_namespace_is_made_anew_is_the_same(base: Base) {
     stage.start().await;
     stage.until("its Application again", async || stage.application(&web).await).await;
     synced(&stage, "shop", "web").await;
+}
+
+async fn an_operation_that_asks_for_an_argo_cd_fails_with_the_way_to_one(base: Base) {
+    let stage = Stage::new(base).await;
+    let instance: EngineInstance = stage.all().await.remove(0);
+    let row = Operation {
+        id: ids::new().into(),
+        instance: instance.id.clone(),
+        resource_id: instance.id.to_string(),
+        owner: None,
+        resource: OperationResource::EngineInstance,
+        created_on: Moment::default(),
+        last_state_update: Moment::default(),
+        state: OperationState::Waiting,
+        human_readable_state: None,
+        gc_expiration_s: None,
+    };
+    stage.ledger.commit(&[Change::insert(&row)]).await.unwrap();
+    let over = async || stage.all::<Operation>().await.into_iter().find(|row| !is_open(row));
+    let over = stage.until("an end", over).await;
+    assert_eq!(over.state, OperationState::Failed);
+    assert!(over.human_readable_state.unwrap().contains("switchboard gitops fleet add"));
 }

@@ -1,7 +1,9 @@
 //! Clusters to deploy to, repositories to deploy from, and who may use them.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
-use switchboard_gitops::flow::environment::Question;
+use switchboard_gitops::flow::environment::{Question, parting};
 use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::*;
 
@@ -15,6 +17,7 @@ use crate::stage::{
 on_both! {
     an_environment_is_used_rotated_and_removed
     an_environment_that_is_refused_is_told_and_not_hammered
+    an_environment_goes_behind_what_goes_through_it
     a_service_account_of_ours_is_removed_with_its_environment
     nothing_of_ours_is_left_on_a_target
     a_credential_reaches_argo_cd_is_rotated_and_removed
@@ -81,6 +84,31 @@ async fn an_environment_is_used_rotated_and_removed(base: Base) {
     assert!(said["message"].as_str().unwrap().starts_with("unable to reconcile the ManagedEnvironment resource."));
     assert!(stage.all::<ApiToDatabase>().await.is_empty());
     assert!(stage.all::<AppProjectManagedEnvironment>().await.is_empty());
+}
+
+/// How long its Secret stays though nothing but a removal needs it: several looks of an environment that waits.
+const SEVERAL_LOOKS: Duration = Duration::from_millis(3 * parting::LOOK_AGAIN_MS);
+
+async fn an_environment_goes_behind_what_goes_through_it(base: Base) {
+    let stage = Stage::new(base).await;
+    stage.environment("shop", "stage", "token-one").await;
+    let web = uid(&stage.deploy("shop", "web", to("stage")).await);
+    stage.until("an Application", async || stage.application(&web).await).await;
+    stage.settled().await;
+    stage.argo.stuck(true);
+    send(&stage.tenants, "DELETE", "/api/v1/namespaces/shop", Value::Null).await.unwrap();
+    let is_leaving = async || {
+        let found = stage.application(&web).await?;
+        found["metadata"]["deletionTimestamp"].is_string().then_some(())
+    };
+    stage.until("a deletion", is_leaving).await;
+    let from = Instant::now();
+    stage.until("a while", async || (from.elapsed() > SEVERAL_LOOKS).then_some(())).await;
+    assert_eq!(stage.secrets_of_argo().await.len(), 1, "without it, nothing that was deployed can be removed");
+    stage.argo.stuck(false);
+    stage.until("its end", async || stage.application(&web).await.is_none().then_some(())).await;
+    stage.until("no Secrets", async || stage.secrets_of_argo().await.is_empty().then_some(())).await;
+    assert_eq!(stage.cascades(), 1);
 }
 
 async fn an_environment_that_is_refused_is_told_and_not_hammered(base: Base) {

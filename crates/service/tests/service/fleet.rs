@@ -43,7 +43,7 @@ pub async fn placed(stage: &Stage, namespace: &str, name: &str, spec: Value) -> 
     (uid, at)
 }
 
-fn elsewhere(at: &str) -> &'static str {
+pub fn elsewhere(at: &str) -> &'static str {
     if at == ARGOCD { OTHER } else { ARGOCD }
 }
 
@@ -72,7 +72,8 @@ async fn a_namespace_of_a_tenant_is_no_instance(base: Base) {
     let limits = Limits { max_applications: None, max_environments: None };
     // One has rows; of the other there may be none, but it has resources.
     for tenant in ["shop", "bank"] {
-        let wanted = Wanted { namespace: tenant, limits, reach: Reach::Cluster, create: true, force: false };
+        let wanted =
+            Wanted { namespace: tenant, limits, reach: Reach::Cluster, create: true, force: false, anew: false };
         let told = fleet.add(&wanted).await.unwrap_err();
         assert!(matches!(&told, FleetError::IsTenant(of) if of == tenant), "{told}");
         let secret = format!("/api/v1/namespaces/{tenant}/secrets/argocd-secret");
@@ -92,6 +93,7 @@ async fn an_instance_is_prepared_and_registered(base: Base) {
         reach: Reach::Cluster,
         create: false,
         force: false,
+        anew: false,
     };
     assert!(matches!(fleet.add(&wanted).await, Err(FleetError::NoNamespace(name)) if name == "third"));
     fleet.add(&Wanted { create: true, ..wanted }).await.unwrap();
@@ -201,7 +203,7 @@ async fn a_unit_moves_and_everything_follows(base: Base) {
 }
 
 /// Advances a move by hand until it stands at a step.
-async fn until_step(stage: &Stage, row: &Move, step: MoveStep) {
+pub async fn until_step(stage: &Stage, row: &Move, step: MoveStep) {
     let fleet = stage.fleet();
     stage
         .until("the step", async || {
@@ -284,15 +286,14 @@ async fn a_move_that_cannot_go_on_goes_back(base: Base) {
 }
 
 /// Deploys to an environment, which is a unit of its own.
-async fn to_environment(stage: &Stage, environment: &str, name: &str) -> (String, String) {
+pub async fn to_environment(stage: &Stage, environment: &str, name: &str) -> (String, String) {
     let mut spec = plain();
     spec["destination"] = json!({"environment": environment, "namespace": "web"});
     placed(stage, "shop", name, spec).await
 }
 
 /// A tenant with two units, on an instance each.
-async fn on_two(stage: &Stage) -> [(String, String); 2] {
-    stage.add_instance(OTHER).await;
+pub async fn on_two(stage: &Stage) -> [(String, String); 2] {
     stage.environment("shop", "one", "token-one").await;
     stage.environment("shop", "two", "token-two").await;
     let first = to_environment(stage, "one", "web").await;
@@ -307,6 +308,7 @@ async fn a_credential_is_on_every_instance_that_its_tenant_uses(base: Base) {
     let repository = json!({"repository": "https://git.example/Shop/web.git", "secret": "login"});
     stage.make("shop", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", repository).await;
     stage.until("a Secret", async || stage.secrets_of_argo().await.pop()).await;
+    stage.add_instance(OTHER).await;
     on_two(&stage).await;
     let held = async |password: &str| {
         let mut all = stage.secrets_of_argo().await;
@@ -345,6 +347,7 @@ async fn a_credential_is_on_every_instance_that_its_tenant_uses(base: Base) {
 
 async fn a_deployment_to_another_environment_goes_to_its_instance(base: Base) {
     let stage = Stage::new(base).await;
+    stage.add_instance(OTHER).await;
     let [(web, first), (_, second)] = on_two(&stage).await;
     stage.settled().await;
     let path = format!("{GROUP}/namespaces/shop/gitopsdeployments/web");

@@ -1,14 +1,17 @@
 //! What somebody takes away from Argo CD comes back, whether anybody looked or not.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::base::{Base, on_both};
-use crate::stage::{ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, Stage, plain, send, uid};
+use crate::stage::{ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, Stage, create, plain, send, uid};
 
 on_both! {
     what_went_while_the_agent_was_away_comes_back
     what_is_edited_or_deleted_is_put_right
     an_application_is_what_its_row_says_and_nothing_more
+    an_application_that_no_row_knows_goes_and_what_it_deployed_stays
 }
 
 /// A deployment to an environment, from a repository with a credential.
@@ -135,4 +138,52 @@ async fn an_application_is_what_its_row_says_and_nothing_more(base: Base) {
             .await;
         stage.settled().await;
     }
+}
+
+/// An Application with our label, of a row that never was.
+async fn stray(stage: &Stage, namespace: &str, number: u8) -> String {
+    let name = format!("gitopsdepl-{number:08}-0000-4000-8000-000000000000");
+    let body = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "spec": {"project": "default"},
+        "metadata": {"name": name, "labels": {"databaseID": format!("row-{number}")},
+            "finalizers": ["resources-finalizer.argocd.argoproj.io"]}});
+    let path = format!("{ARGO}/namespaces/{namespace}/applications");
+    create(&stage.engine, &path, body).await;
+    format!("{path}/{name}")
+}
+
+/// Whether an Application is about to go.
+async fn leaving(stage: &Stage, deployment: &str) -> Option<()> {
+    let found = stage.application(deployment).await?;
+    found["metadata"]["deletionTimestamp"].is_string().then_some(())
+}
+
+async fn an_application_that_no_row_knows_goes_and_what_it_deployed_stays(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.orphan_grace = Duration::from_millis(300);
+    stage.start().await;
+    let web = uid(&stage.deploy("shop", "web", plain()).await);
+    stage.until("an Application", async || stage.application(&web).await).await;
+    // A namespace that is no Argo CD of this database is somebody else's.
+    create(&stage.engine, "/api/v1/namespaces", json!({"metadata": {"name": "others"}})).await;
+    let others = stray(&stage, "others", 1).await;
+    let ours = stray(&stage, ARGOCD, 2).await;
+    let gone = async || send(&stage.engine, "GET", &ours, Value::Null).await.is_err().then_some(());
+    stage.until("it to go", gone).await;
+    assert_eq!(stage.cascades(), 0, "what it deployed stays");
+    stage.settled().await;
+    for kept in [others, format!("{ARGO}/namespaces/{ARGOCD}/applications/gitopsdepl-{web}")] {
+        assert!(send(&stage.engine, "GET", &kept, Value::Null).await.is_ok(), "{kept}");
+    }
+    // One that is being removed is the removal's, however long that takes.
+    stage.argo.stuck(true);
+    stage.delete("shop", DEPLOYMENTS, "web").await;
+    stage.until("a deletion", async || leaving(&stage, &web).await).await;
+    stage.kill().await;
+    stage.start().await;
+    let (later, from) = (stage.orphan_grace * 3, Instant::now());
+    stage.until("a while", async || (from.elapsed() > later).then_some(())).await;
+    assert!(leaving(&stage, &web).await.is_some(), "it waits for what it deployed");
+    stage.argo.stuck(false);
+    stage.until("its end", async || stage.application(&web).await.is_none().then_some(())).await;
+    assert_eq!(stage.cascades(), 1);
 }

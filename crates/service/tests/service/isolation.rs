@@ -5,8 +5,8 @@ use switchboard_ledger::rows::*;
 
 use crate::base::{Base, on_both};
 use crate::stage::{
-    CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS, Stage, TARGET, decoded,
-    kubeconfig, plain, send, uid,
+    ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENT_SECRET, ENVIRONMENTS, GROUP, SYNC_RUNS, Stage, TARGET,
+    decoded, kubeconfig, plain, send, uid,
 };
 
 on_both! {
@@ -16,6 +16,7 @@ on_both! {
     a_credential_serves_its_tenant_alone
     what_is_anothers_looks_as_what_is_not_there
     nobody_rings_for_anothers_row
+    a_pattern_is_no_repository
 }
 
 fn to(environment: &str) -> Value {
@@ -212,4 +213,24 @@ async fn nobody_rings_for_anothers_row(base: Base) {
     let after: Vec<Operation> = stage.all().await;
     assert!(after.contains(&row), "{after:?}");
     assert_eq!(stage.application(&web).await.unwrap(), before);
+}
+
+/// With a pattern in it, a tenant's project would permit every repository that Argo CD has a credential for.
+async fn a_pattern_is_no_repository(base: Base) {
+    let stage = Stage::new(base).await;
+    let mut spec = plain();
+    spec["source"]["repoURL"] = "*".into();
+    stage.deploy("shop", "all", spec).await;
+    let said = stage
+        .until("a refusal", async || {
+            let all = stage.deployment("shop", "all").await?;
+            all["status"]["conditions"].as_array()?.first().cloned()
+        })
+        .await;
+    assert!(said["message"].as_str().unwrap().contains("a character of patterns: '*'"), "{said}");
+    stage.deploy("shop", "web", plain()).await;
+    let projects = async || stage.listed(&format!("{ARGO}/namespaces/{ARGOCD}/appprojects")).await.pop();
+    let project = stage.until("a project", projects).await;
+    stage.settled().await;
+    assert_eq!(project["spec"]["sourceRepos"].as_array().unwrap().len(), 1, "{project}");
 }

@@ -7,11 +7,14 @@ use switchboard_service::backup;
 use switchboard_service::fleet::Engine;
 
 use crate::base::{Base, on_both};
-use crate::stage::{ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, Stage, plain, uid};
+use crate::stage::{
+    ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, GROUP, SYNC_RUNS, Stage, create, plain, uid,
+};
 
 on_both! {
     what_is_newer_than_a_backup_is_found_again_and_nothing_goes
     what_only_the_lost_rows_knew_leaves_no_credential_behind
+    what_was_under_way_at_a_backup_is_asked_for_again
 }
 
 const OTHER: &str = "argocd-2";
@@ -145,4 +148,45 @@ async fn what_only_the_lost_rows_knew_leaves_no_credential_behind(base: Base) {
     assert_eq!(stage.cascades(), 0, "nothing that was deployed went");
     let application = stage.application(&vault).await.unwrap();
     assert!(after.contains(&application["spec"]["destination"]["name"].as_str().unwrap().to_string()));
+}
+
+/// A sync that waits, and a deployment that waits for what it deployed to go: a backup leaves their Operations out.
+async fn what_was_under_way_at_a_backup_is_asked_for_again(base: Base) {
+    let mut stage = Stage::new(base).await;
+    let mut manual = plain();
+    manual["type"] = "manual".into();
+    let web = uid(&stage.deploy("shop", "web", manual).await);
+    let body = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment", "spec": plain(),
+        "metadata": {"name": "old", "finalizers": [switchboard_gitops::kinds::deployment::FINALIZER]}});
+    let old = uid(&create(&stage.tenants, &format!("{GROUP}/namespaces/shop/{DEPLOYMENTS}"), body).await);
+    for one in [&web, &old] {
+        stage.until("an Application", async || stage.application(one).await).await;
+    }
+    stage.settled().await;
+    stage.argo.stuck(true);
+    let spec = json!({"gitopsDeploymentName": "web"});
+    stage.make("shop", SYNC_RUNS, "GitOpsDeploymentSyncRun", "now", spec).await;
+    stage.until("a sync", async || stage.application(&web).await.filter(|one| one["operation"].is_object())).await;
+    stage.delete("shop", DEPLOYMENTS, "old").await;
+    stage.until("one row less", async || (stage.all::<Application>().await.len() == 1).then_some(())).await;
+
+    stage.kill().await;
+    let mut file = Vec::new();
+    backup::backup(&stage.ledger, &mut file).await.unwrap();
+    let engine = Engine::new(stage.engine.clone());
+    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    assert!(stage.all::<Operation>().await.is_empty());
+    stage.start().await;
+    stage.until("both, once more", async || (stage.all::<Operation>().await.len() >= 2).then_some(())).await;
+    assert!(stage.deployment("shop", "old").await.is_some(), "it is not let go while its Application is there");
+    stage.argo.stuck(false);
+    stage
+        .until("an end", async || {
+            let run = stage.resource("shop", SYNC_RUNS, "now").await?;
+            (run["status"]["conditions"][0]["status"] == "False").then_some(())
+        })
+        .await;
+    stage.until("it to go", async || stage.deployment("shop", "old").await.is_none().then_some(())).await;
+    assert_eq!(stage.application(&old).await, None, "what it deployed went first");
+    assert_eq!(stage.cascades(), 1);
 }

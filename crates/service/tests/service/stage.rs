@@ -25,7 +25,7 @@ use switchboard_ledger::{Filter, Ledger, Moment, Row};
 use switchboard_object::yaml;
 use switchboard_service::fleet::Fleet;
 use switchboard_service::store::Gate;
-use switchboard_service::{Agent, Backend, Store, backend, ids, instance, limits};
+use switchboard_service::{Agent, Backend, Store, agent, backend, ids, instance, limits};
 use tokio::task::JoinHandle;
 
 use crate::argo::{self, Argo};
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const QUIET: Duration = Duration::from_millis(700);
 pub const ARGOCD: &str = "argocd";
 /// The logical cluster behind every environment.
-const BEHIND: &str = "target";
+pub const BEHIND: &str = "target";
 pub const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 pub const ARGO: &str = "/apis/argoproj.io/v1alpha1";
 
@@ -50,6 +50,10 @@ pub struct Stage {
     pub target: Client,
     pub ledger: Ledger,
     pub settings: backend::Settings,
+    /// Whether agents carry moves; without, a test does.
+    pub carries: bool,
+    /// How long an Application stays that no row knows.
+    pub orphan_grace: Duration,
     clusters: Vec<Cluster>,
     roles: Vec<Roles>,
     pub argo: Argo,
@@ -144,7 +148,7 @@ impl Stage {
         }
         fill(&base, &Clients { tenants: tenants.clone(), engine: engine.clone(), target: target.clone() }).await;
         let ledger = base.ready().await;
-        let system = system(&tenants).await;
+        let (system, engines) = (system(&tenants).await, system(&engine).await);
         Stage {
             argo: Argo::start(engine.clone(), ARGOCD),
             tenants,
@@ -154,9 +158,12 @@ impl Stage {
             settings: backend::Settings {
                 cluster: Some(system),
                 in_cluster: !apart,
+                engine: Some(engines),
                 ring_after: Duration::from_millis(200),
                 ..backend::Settings::default()
             },
+            carries: true,
+            orphan_grace: agent::ORPHAN_GRACE,
             clusters,
             roles: Vec::new(),
             others: Mutex::default(),
@@ -183,6 +190,8 @@ impl Stage {
             target: self.target.clone(),
             ledger: self.ledger.clone(),
             settings,
+            carries: true,
+            orphan_grace: self.orphan_grace,
             clusters: vec![cluster],
             roles: Vec::new(),
             others: Mutex::default(),
@@ -191,6 +200,36 @@ impl Stage {
             _base: Base::sqlite(),
         };
         stage.start_side(Side::Backend, None, stage.clients()).await;
+        stage
+    }
+
+    /// Another cluster with an Argo CD in a namespace of the same name, and an agent of its own, that shares the database.
+    pub async fn engine_beside(&self) -> Stage {
+        let cluster = Cluster::ephemeral().await;
+        cluster.start_controllers();
+        let engine = cluster.client();
+        for crd in CRDS.iter().map(|text| yaml::read(text).unwrap().value).chain(argo::crds()) {
+            create(&engine, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+        }
+        let settings = backend::Settings { engine: Some(system(&engine).await), ..self.settings.clone() };
+        let mut stage = Stage {
+            argo: Argo::start(engine.clone(), ARGOCD),
+            tenants: self.tenants.clone(),
+            engine,
+            target: self.target.clone(),
+            ledger: self.ledger.clone(),
+            settings,
+            carries: true,
+            orphan_grace: self.orphan_grace,
+            clusters: vec![cluster],
+            roles: Vec::new(),
+            others: Mutex::default(),
+            network: Arc::default(),
+            label: String::new(),
+            _base: Base::sqlite(),
+        };
+        stage.add_instance(ARGOCD).await;
+        stage.start_side(Side::Agent, None, stage.clients()).await;
         stage
     }
 
@@ -221,6 +260,11 @@ impl Stage {
         fleet(Store::new(self.ledger.clone(), tokio::runtime::Handle::current()), self.engine.clone())
     }
 
+    /// Has the cluster behind every environment judge for itself who asks.
+    pub fn strict(&self) {
+        *self.network.strict.lock().unwrap() = Some(self.clusters[0].clone());
+    }
+
     /// Whether Argo CD is on another cluster than the tenants.
     pub fn is_apart(&self) -> bool {
         self.clusters.len() > 1
@@ -243,7 +287,12 @@ impl Stage {
             store = store.gated(gate);
         }
         let backend = Backend::new(store.clone(), self.settings.clone());
-        let agent = Agent::new(store.clone(), self.settings.isolated);
+        let agent = Agent::patient(
+            store.clone(),
+            self.settings.isolated,
+            self.settings.engine.clone().unwrap(),
+            self.orphan_grace,
+        );
         let carrying = fleet(store, engine.clone());
         let (one, other) = (ClusterName::new("tenants"), ClusterName::new("engine"));
         let settings = Settings {
@@ -264,14 +313,15 @@ impl Stage {
         let mut beside = Vec::new();
         if side.has_backend() {
             let (following, of) = (backend.clone(), handle.clone());
-            beside.push(tokio::spawn(async move { drop(following.follow(of).await) }));
+            // As a process does: a database that does not answer at first is listened to later.
+            beside.push(tokio::spawn(async move { while following.follow(of.clone()).await.is_err() {} }));
             let (network, of) = (Over { script: self.network.clone(), target }, handle.clone());
             beside.push(tokio::spawn(async move { backend.answer(Arc::new(network), of).await }));
         }
         if side.has_agent() {
-            beside.push(tokio::spawn(carrying.carry()));
+            beside.extend(self.carries.then(|| tokio::spawn(carrying.carry())));
             let of = handle.clone();
-            beside.push(tokio::spawn(async move { drop(agent.follow(of).await) }));
+            beside.push(tokio::spawn(async move { while agent.follow(of.clone()).await.is_err() {} }));
         }
         self.roles.push(Roles { side, handle, host: tokio::spawn(host.run()), beside });
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchboard_ledger::rows::*;
 
 use crate::base::{Base, on_both};
-use crate::stage::{DEPLOYMENTS, SYNC_RUNS, Stage, plain, uid};
+use crate::stage::{DEPLOYMENTS, GROUP, SYNC_RUNS, Stage, plain, send, uid};
 
 on_both! {
     a_run_syncs_and_the_next_one_waits_for_it
@@ -12,6 +12,7 @@ on_both! {
     a_run_of_an_automated_deployment_is_refused
     a_run_that_is_deleted_is_stopped
     a_sync_goes_on_after_a_restart
+    a_name_that_is_refused_is_refused_at_once
 }
 
 fn manual() -> Value {
@@ -115,4 +116,15 @@ async fn a_sync_goes_on_after_a_restart(base: Base) {
     let said = stage.until("an end", async || told(&stage, "now").await).await;
     assert_eq!(said["status"], "False");
     assert_eq!(stage.all::<SyncOperation>().await.len(), 1);
+}
+
+/// As the original's webhook does, in its words.
+async fn a_name_that_is_refused_is_refused_at_once(base: Base) {
+    let stage = Stage::new(base).await;
+    let name = "zyxwvutsrqponmlkjihgfedcba-abcdefghijklmnoqrstuvwxyz";
+    let body = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeploymentSyncRun",
+        "metadata": {"name": name}, "spec": {"gitopsDeploymentName": "web"}});
+    let path = format!("{GROUP}/namespaces/shop/{SYNC_RUNS}");
+    let said = send(&stage.tenants, "POST", &path, body).await.unwrap_err();
+    assert!(said.contains(&format!("name should not be {name}")), "{said}");
 }

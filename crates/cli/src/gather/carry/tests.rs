@@ -17,7 +17,9 @@ fn every_action_has_its_act() {
     let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}});
     for action in [Action::Create, Action::Update, Action::UpdateStatus, Action::Apply, Action::ApplyStatus] {
         let mutation = Mutation::object(Folder::Management, action, &deployments(), &body);
-        let made = carried(&mutation.with_options(&json!({"fieldManager": "x", "force": true}))).unwrap();
+        let options = json!({"fieldManager": "x", "fieldValidation": "Strict", "force": true});
+        let made = carried(&mutation.with_options(&options)).unwrap();
+        assert_eq!(made.field_validation.as_deref(), Some("Strict"));
         let expected = match action {
             Action::Create => Act::Create(body.clone()),
             Action::Update | Action::UpdateStatus => Act::Update(body.clone()),

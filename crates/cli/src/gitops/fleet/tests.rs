@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::fleet::Candidate;
+use switchboard_gitops::fleet::{Candidate, Coming};
 use switchboard_ledger::rows::EngineInstance;
 use switchboard_ledger::rows::fleet::Member;
 
@@ -26,6 +26,7 @@ fn entry(namespace: &str, member: Option<InstanceState>, applications: u64) -> E
             }),
             applications,
             environments: 2,
+            coming: Coming::default(),
         },
         moving: 0,
     }

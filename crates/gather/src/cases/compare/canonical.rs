@@ -11,8 +11,10 @@ use crate::mutation::{Action, Mutation, Place};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Canonical {
     pub key: Key,
-    /// What is written, in the form it is compared in.
+    /// What is written, in the form it is shown in; that is also the one it is compared in, unless something is hidden in it.
     pub body: String,
+    /// The digest of what is compared, where something is hidden in what is shown.
+    hidden: Option<[u8; 32]>,
     /// With which options.
     pub options: String,
 }
@@ -50,7 +52,13 @@ impl Canonical {
             field_manager: mutation.field_manager.clone(),
             controller: mutation.controller_instance_name.clone(),
         };
-        Self { key, body: body(mutation, how), options: options(mutation, how.strictness) }
+        let (body, hidden) = body(mutation, how);
+        Self { key, body, hidden, options: options(mutation, how.strictness) }
+    }
+
+    /// Whether they differ in what is not shown.
+    pub fn differs_hidden(&self, other: &Self) -> bool {
+        self.body == other.body && self.hidden != other.hidden
     }
 
     /// As differences name it: `Management: Apply configmaps/shop/web by web-Config`.
@@ -76,19 +84,32 @@ impl Canonical {
     }
 }
 
-fn body(mutation: &Mutation, how: Comparison<'_>) -> String {
+/// What is shown, and the digest of what is compared where that is something else.
+fn body(mutation: &Mutation, how: Comparison<'_>) -> (String, Option<[u8; 32]>) {
     let raw = || String::from_utf8_lossy(&mutation.body).into_owned();
-    let Ok(read) = mutation.body_value() else { return raw() };
+    let Ok(read) = mutation.body_value() else {
+        return if is_secret(mutation) { hide(&mutation.body) } else { (raw(), None) };
+    };
     let mut value = read.clone();
     how.masks.iter().for_each(|mask| mask.apply(mutation, &mut value));
-    hide_secrets(mutation, &mut value);
-    if how.strictness == Strictness::Bytes && value == read {
-        return raw();
+    let compared = if how.strictness == Strictness::Bytes && value == read {
+        raw()
+    } else {
+        if how.strictness == Strictness::Semantic && !mutation.action.is_patch() {
+            without_empty(&mut value, matches!(mutation.action, Action::Create | Action::Update));
+        }
+        yaml::to_string(&value)
+    };
+    if !is_secret(mutation) {
+        return (compared, None);
     }
-    if how.strictness == Strictness::Semantic && !mutation.action.is_patch() {
-        without_empty(&mut value, matches!(mutation.action, Action::Create | Action::Update));
-    }
-    yaml::to_string(&value)
+    hide_values(&mut value);
+    (yaml::to_string(&value), Some(digest_of(compared.as_bytes())))
+}
+
+/// Nothing of it can be shown: nobody knows where in it the values are.
+fn hide(body: &[u8]) -> (String, Option<[u8; 32]>) {
+    (format!("<hidden {}>\n", short(body)), Some(digest_of(body)))
 }
 
 fn options(mutation: &Mutation, strictness: Strictness) -> String {
@@ -120,17 +141,30 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// A secret value is compared and shown by its digest: differences are printed, and printed things are kept.
-fn hide_secrets(mutation: &Mutation, body: &mut Value) {
-    if !(mutation.group.is_empty() && mutation.resource == "secrets") {
-        return;
+fn is_secret(mutation: &Mutation) -> bool {
+    mutation.group.is_empty() && mutation.resource == "secrets"
+}
+
+/// A secret value is shown by its digest: differences are printed, and printed things are kept.
+fn hide_values(body: &mut Value) {
+    let hide = |value: &mut Value| *value = format!("<hidden {}>", short(value.to_string().as_bytes())).into();
+    // A JSON patch is a list of steps.
+    for step in body.as_array_mut().into_iter().flatten() {
+        let of_metadata = step["path"].as_str().is_some_and(|path| path.starts_with("/metadata/"));
+        step.get_mut("value").filter(|_| !of_metadata).into_iter().for_each(hide);
     }
     for section in ["data", "stringData"] {
-        let Some(fields) = body.get_mut(section).and_then(Value::as_object_mut) else { continue };
-        for field in fields.values_mut() {
-            let hash = digest(&SHA256, field.to_string().as_bytes());
-            let short: String = hash.as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-            *field = format!("<hidden {short}>").into();
-        }
+        let fields = body.get_mut(section).and_then(Value::as_object_mut);
+        fields.into_iter().flat_map(|fields| fields.values_mut()).for_each(hide);
     }
+}
+
+fn digest_of(bytes: &[u8]) -> [u8; 32] {
+    let mut whole = [0; 32];
+    whole.copy_from_slice(digest(&SHA256, bytes).as_ref());
+    whole
+}
+
+fn short(bytes: &[u8]) -> String {
+    digest_of(bytes).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }

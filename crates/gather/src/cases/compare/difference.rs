@@ -55,11 +55,11 @@ pub enum Difference {
 
 impl Difference {
     pub(super) fn changed(expected: &Canonical, actual: &Canonical) -> Self {
-        Self::Changed {
-            mutation: expected.name(),
-            body: diff(&expected.body, &actual.body),
-            options: diff(&expected.options, &actual.options),
+        let mut body = diff(&expected.body, &actual.body);
+        if expected.differs_hidden(actual) {
+            body.push("the bytes differ where values are hidden, or in their form".to_string());
         }
+        Self::Changed { mutation: expected.name(), body, options: diff(&expected.options, &actual.options) }
     }
 
     pub(super) fn results(expected: &str, actual: &str) -> Self {

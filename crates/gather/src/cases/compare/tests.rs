@@ -146,19 +146,69 @@ fn masked_fields_are_not_compared_in_either_way() {
     }
 }
 
+fn secret(value: &str) -> Mutation {
+    let of = ResourceType::new("", "v1", "secrets");
+    let body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"key": value}});
+    Mutation::object(Place::Management, Action::Create, &of, &body)
+}
+
 #[test]
 fn values_of_secrets_are_compared_and_not_shown() {
-    let secret = |value: &str| {
-        let of = ResourceType::new("", "v1", "secrets");
-        let body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"key": value}});
-        Mutation::object(Place::Management, Action::Create, &of, &body)
-    };
     let said = semantic(&of([secret("aHVudGVyMg==")]), &of([secret("c2VzYW1l")]));
     assert_eq!(said.len(), 1);
     assert!(!said[0].contains("aHVudGVyMg==") && said[0].contains("<hidden "), "{}", said[0]);
     assert_eq!(semantic(&of([secret("x")]), &of([secret("x")])), Vec::<String>::new());
     let missing = semantic(&of([secret("aHVudGVyMg==")]), &of([]));
     assert!(!missing[0].contains("aHVudGVyMg=="), "{}", missing[0]);
+}
+
+#[test]
+fn secrets_too_are_compared_by_bytes() {
+    let one = secret("aHVudGVyMg==");
+    let text = String::from_utf8(one.body.clone()).unwrap();
+    let same = "{kind: Secret, apiVersion: v1, metadata: {name: s}, data: {key: aHVudGVyMg==}}";
+    for other in [same.to_string(), format!("# by hand\n{text}"), text.replace("aHVudGVyMg==", "\"aHVudGVyMg==\"")] {
+        let (one, other) = (of([one.clone()]), of([rewritten(&one, &other)]));
+        assert_eq!(semantic(&one, &other), Vec::<String>::new());
+        let said = bytes(&one, &other);
+        assert_eq!(said.len(), 1);
+        assert!(said[0].ends_with("\n    the bytes differ where values are hidden, or in their form"), "{}", said[0]);
+    }
+    assert_eq!(bytes(&of([one.clone()]), &of([one.clone()])), Vec::<String>::new());
+    let masks = [Mask::read(&json!({"path": "data.key", "resource": "secrets"})).unwrap()];
+    let how = Comparison { strictness: Strictness::Bytes, masks: &masks };
+    assert_eq!(
+        compare(&of([one.clone()]), &of([secret("c2VzYW1l")]), how),
+        Vec::new(),
+        "what is masked is not compared"
+    );
+}
+
+#[test]
+fn a_patch_of_a_secret_is_not_shown_either() {
+    let patch = |value: &str| {
+        let (of, form) = (ResourceType::new("", "v1", "secrets"), "application/json-patch+json");
+        let steps =
+            json!([{"op": "replace", "path": "/data/key", "value": value}, {"op": "remove", "path": "/data/old"}]);
+        let sent = steps.to_string();
+        Mutation::patch(Place::Management, Action::Patch, &of, ("shop", "s"), form, sent.as_bytes()).unwrap()
+    };
+    let said = semantic(&of([patch("aHVudGVyMg==")]), &of([patch("c2VzYW1l")]));
+    assert_eq!(said.len(), 1);
+    assert!(!said[0].contains("aHVudGVyMg==") && said[0].contains("<hidden "), "{}", said[0]);
+}
+
+#[test]
+fn a_secret_that_cannot_be_read_is_not_shown() {
+    let torn = |value: &str| rewritten(&secret("x"), &format!("data: {{key: {value}"));
+    let said = semantic(&of([torn("aHVudGVyMg==")]), &of([torn("c2VzYW1l")]));
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].contains("<hidden ") && !said[0].contains("aHVudGVyMg==") && !said[0].contains("c2VzYW1l"),
+        "{}",
+        said[0]
+    );
+    assert_eq!(semantic(&of([torn("x")]), &of([torn("x")])), Vec::<String>::new());
 }
 
 fn with_results(results: &[(&str, ControllerStatus, &str, &str)]) -> Directory {

@@ -7,6 +7,7 @@ use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{Application, ClusterAccess, Operation, RepositoryCredentials};
 
 use super::asleep::{awake, forget, has_finalizers, is_held_by, row_of};
+use super::steps::lacking;
 use super::{Act, Next, Scene, WAKE_MS, advance, in_step_ms, source_namespace, to, wait};
 use crate::argo::{self, DATABASE_ID};
 use crate::flow::deployment::removal_id;
@@ -73,6 +74,12 @@ pub fn wake(scene: &Scene<'_>) -> Next {
     let removals = removals(scene);
     if !removals.is_empty() {
         return Next::Commit(removals);
+    }
+    // A credential that changed since the target was prepared was asked for at the source. Looked at until the end of the step: who
+    // changes one from then on finds the target in the rows. Without an Application nothing is needed, and the last one takes it along.
+    let acts = if scene.applications.is_empty() { vec![] } else { lacking(scene) };
+    if !acts.is_empty() {
+        return Next::Act(acts);
     }
     let asleep = scene.at_target.iter().filter(|object| is_held_by(object, &scene.row.id));
     let acts: Vec<Act> = asleep.map(|object| Act::Update(awake(object.clone()))).collect();

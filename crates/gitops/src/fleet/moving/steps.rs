@@ -28,8 +28,13 @@ pub fn freeze(scene: &Scene<'_>) -> Next {
 
 /// The target has what the Applications need before it has them.
 pub fn prepare(scene: &Scene<'_>) -> Next {
-    let acts: Vec<Act> = scene.needs.iter().filter_map(|wanted| need(wanted, scene.has)).collect();
+    let acts = lacking(scene);
     if acts.is_empty() { advance(scene, MoveStep::Copy) } else { Next::Act(acts) }
+}
+
+/// What the Applications need at the target and is not there, or not as it should be by now.
+pub fn lacking(scene: &Scene<'_>) -> Vec<Act> {
+    scene.needs.iter().filter_map(|wanted| need(wanted, scene.has)).collect()
 }
 
 fn need(wanted: &Value, has: &[Value]) -> Option<Act> {

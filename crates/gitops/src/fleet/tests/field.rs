@@ -34,6 +34,8 @@ pub struct Field {
     pub kill_after: Option<usize>,
     /// Whether the target compares what it is given.
     pub target_lives: bool,
+    /// Where the tenant's project lets it deploy to.
+    pub own: &'static str,
 }
 
 impl Field {
@@ -76,13 +78,14 @@ impl Field {
             done: vec![],
             kill_after: None,
             target_lives: true,
+            own: "shop",
         };
         for uid in UIDS {
             let row = application_row(uid, &own);
             field.put(application::object(&row, "argocd-one").unwrap());
             changes.push(Change::insert(&row));
         }
-        field.put(project("argocd-one"));
+        field.put(project("argocd-one", field.own));
         field.ledger.commit(&changes).await.unwrap();
         field.argo_works();
         field
@@ -234,7 +237,7 @@ impl Field {
             credentials: &self.all::<RepositoryCredentials>().await,
             at_source: &at("argocd-one"),
             at_target: &at("argocd-two"),
-            needs: &[project("argocd-two")],
+            needs: &[project("argocd-two", self.own)],
             has: &projects("argocd-two"),
             leftovers: &projects("argocd-one"),
             prepared: &projects("argocd-two"),
@@ -305,8 +308,8 @@ pub fn application_row(uid: &str, environment: &ManagedEnvironmentId) -> Applica
     }
 }
 
-fn project(namespace: &str) -> Value {
-    project::object(&"tenant".into(), namespace, &[], &[], &["shop".to_string()])
+fn project(namespace: &str, own: &str) -> Value {
+    project::object(&"tenant".into(), namespace, &[], &[], &[own.to_string()])
 }
 
 fn name_of(object: &Value) -> Name {

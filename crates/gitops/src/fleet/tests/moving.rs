@@ -271,6 +271,25 @@ async fn an_application_that_came_while_the_unit_moved_is_with_the_others() {
 }
 
 #[tokio::test]
+async fn what_the_target_needs_is_as_it_should_be_when_it_wakes() {
+    for step in [MoveStep::Copy, MoveStep::Pause, MoveStep::Release, MoveStep::Flip, MoveStep::Wake] {
+        let mut field = Field::new().await;
+        field.begin().await;
+        field.run_to(step).await;
+        field.own = "market";
+        field.run_to(MoveStep::Clean).await;
+        let project = &field.objects[&("AppProject".into(), "argocd-two".into(), "app-project-tenant".into())];
+        assert_eq!(project["spec"]["destinations"][0]["namespace"], "market", "{step:?}: {project}");
+        let done: Vec<&str> = field.done.iter().map(String::as_str).collect();
+        let changed = done.iter().position(|one| one.starts_with("update (\"AppProject\"")).unwrap();
+        let woken = done.iter().rposition(|one| one.starts_with("update (\"Application\", \"argocd-two\"")).unwrap();
+        assert!(changed < woken, "{step:?}: {done:?}");
+        field.run().await;
+        assert_moved(&field).await;
+    }
+}
+
+#[tokio::test]
 async fn a_deployment_that_was_deleted_meanwhile_is_deleted_where_its_application_is() {
     for step in [MoveStep::Copy, MoveStep::Pause, MoveStep::Release, MoveStep::Flip, MoveStep::Wake] {
         let mut field = Field::new().await;

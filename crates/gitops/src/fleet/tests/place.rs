@@ -3,7 +3,7 @@ use switchboard_ledger::rows::fleet::{Member, Placement};
 use switchboard_ledger::rows::{ClusterAccess, EngineInstance};
 use switchboard_ledger::{Change, Moment};
 
-use crate::fleet::{Candidate, NoRoom, Unit, may_begin, place};
+use crate::fleet::{Candidate, Coming, NoRoom, Unit, may_begin, place};
 
 const NOW: Moment = Moment { unix_us: 1_790_000_000_000_000 };
 
@@ -22,6 +22,7 @@ fn candidate(id: &str, applications: u64, state: InstanceState) -> Candidate {
         member: Some(Member { instance: id.into(), state, max_applications: 10, max_environments: 5, created_on: NOW }),
         applications,
         environments: 0,
+        coming: Coming::default(),
     }
 }
 
@@ -66,7 +67,7 @@ fn guarantees_a_unit_is_never_split() {
     assert_eq!(placed.instance.as_str(), "full");
     // Two that place a new unit at once insert the same key: one of them is refused and reads again.
     let one = place(&unit(), None, &[], &fleet, NOW).unwrap();
-    assert!(matches!(one.changes.last(), Some(Change::Insert { .. })), "{:?}", one.changes);
+    assert!(matches!(one.changes[..], [Change::Insert { .. }, Change::Room { .. }]), "{:?}", one.changes);
 }
 
 #[test]
@@ -83,6 +84,18 @@ fn guarantees_cordoned_and_full_instances_get_nothing_new() {
     stranger.member = None;
     let refused = place(&unit(), None, &[], &[stranger], NOW).unwrap_err();
     assert_eq!(refused.to_string(), "no Argo CD instance is registered");
+}
+
+#[test]
+fn what_is_on_its_way_counts_as_if_it_were_there() {
+    let mut expecting = candidate("a", 3, Active);
+    expecting.coming = Coming { units: 5, applications: 5 };
+    assert!(place(&unit(), None, &[], &[expecting.clone()], NOW).is_err(), "all of its units are there or come");
+    expecting.coming.units = 1;
+    let fleet = [expecting.clone(), candidate("b", 5, Active)];
+    assert_eq!(place(&unit(), None, &[], &fleet, NOW).unwrap().instance.as_str(), "b", "it will be the fuller one");
+    expecting.coming.applications = 7;
+    assert!(place(&unit(), None, &[], &[expecting], NOW).is_err(), "all of its Applications are there or come");
 }
 
 #[test]

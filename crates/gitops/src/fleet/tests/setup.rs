@@ -1,5 +1,5 @@
 use serde_json::Value;
-use switchboard_ledger::ids::InstanceState;
+use switchboard_ledger::ids::{InstanceState, KubernetesRelation};
 use switchboard_ledger::rows::fleet::Member;
 use switchboard_ledger::rows::{EngineInstance, KubernetesToDatabase};
 use switchboard_ledger::{Address, Filter, Ledger, Moment, Row, Sealing};
@@ -15,16 +15,22 @@ async fn all<R: Row>(ledger: &Ledger) -> Vec<R> {
 
 /// Registers the namespace `argocd` of this uid, and commits.
 async fn add(ledger: &Ledger, uid: &str, limits: Limits) -> EngineInstance {
+    add_at(ledger, "kube-system-uid", uid, limits, false).await
+}
+
+/// The same on any cluster, which may have been made anew.
+async fn add_at(ledger: &Ledger, cluster: &str, uid: &str, limits: Limits, anew: bool) -> EngineInstance {
     let (mappings, instances, members) = (all(ledger).await, all(ledger).await, all(ledger).await);
     let mut number = mappings.len();
     let (instance, changes) = register(
         &Registration {
-            cluster: &"kube-system-uid".into(),
+            cluster: &cluster.into(),
             namespace: &Namespace { name: "argocd".into(), uid: uid.into() },
             mappings: &mappings,
             instances: &instances,
             members: &members,
             limits,
+            anew,
             now: NOW,
         },
         || {
@@ -52,6 +58,27 @@ async fn an_instance_is_registered_once_and_a_namespace_made_anew_is_the_same() 
     assert_eq!(members[0].state, InstanceState::Active);
     let mappings: Vec<KubernetesToDatabase> = all(&ledger).await;
     assert!(!mappings.iter().any(|row| row.resource_uid.as_str() == "one"), "{mappings:?}");
+}
+
+#[tokio::test]
+async fn a_namespace_of_another_cluster_is_another_instance_unless_the_cluster_was_made_anew() {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+    ledger.migrate().await.unwrap();
+    let first = add_at(&ledger, "a", "one", Limits::default(), false).await;
+    let anew = add_at(&ledger, "b", "two", Limits::default(), true).await;
+    assert_eq!((&anew.id, &anew.cluster, anew.namespace_uid.as_str()), (&first.id, &first.cluster, "two"));
+    let clusters = async || {
+        let mut known: Vec<KubernetesToDatabase> = all(&ledger).await;
+        known.retain(|row| row.relation == KubernetesRelation::EngineCluster);
+        known.into_iter().map(|row| row.resource_uid.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(clusters().await, ["b"], "it is known by its new uid alone");
+    let other = add_at(&ledger, "c", "three", Limits::default(), false).await;
+    assert_ne!((&other.id, &other.cluster), (&first.id, &first.cluster));
+    assert_eq!(clusters().await, ["b", "c"]);
+    // Which of both was made anew cannot be told.
+    let third = add_at(&ledger, "d", "four", Limits::default(), true).await;
+    assert!(third.cluster != first.cluster && third.cluster != other.cluster);
 }
 
 #[test]

@@ -46,16 +46,54 @@ pub fn leave<'a>(
 
 /// Whether an account is gone, or given up.
 fn is_over(account: &ServiceAccount, answer: Option<&Answer>, now: Moment) -> bool {
+    is_gone(account, answer) || is_given_up(account, now)
+}
+
+/// Whether its target let an account go.
+pub fn is_gone(account: &ServiceAccount, answer: Option<&Answer>) -> bool {
     matches!(answer, Some(Answer::Retired { account: of }) if *of == account.id)
-        || account.left_on.is_some_and(|since| now.since_ms(since) > GIVE_UP_MS)
+}
+
+/// Whether a target was asked for long enough to let an account go.
+pub fn is_given_up(account: &ServiceAccount, now: Moment) -> bool {
+    account.left_on.is_some_and(|since| now.since_ms(since) > GIVE_UP_MS)
+}
+
+/// Every account there is, with its token as far as that is known: from the last answer, or from the credentials that Argo CD uses.
+pub(super) fn all(input: &Input<'_>, id: &mut impl FnMut() -> String, decision: &mut Decision) -> Vec<ServiceAccount> {
+    let adopted = adopted(input.known, input.accounts, id);
+    decision.changes.extend(adopted.iter().map(Change::insert));
+    let mut accounts: Vec<ServiceAccount> = input.accounts.iter().chain(&adopted).cloned().collect();
+    for account in &mut accounts {
+        let of = |known: &&Known| known.mapping.resource_uid == account.resource_uid && uses(known, account);
+        let used = input.known.iter().find(of).and_then(|known| known.credentials.bearer_token.clone());
+        let token = made(input, account).or(used);
+        if token.is_some() && token != account.token {
+            let with_token = ServiceAccount { token, ..account.clone() };
+            decision.changes.push(Change::update(account, &with_token));
+            *account = with_token;
+        }
+    }
+    accounts
+}
+
+/// The token that came with an answer, also with a no: then the account is there all the same.
+fn made(input: &Input<'_>, account: &ServiceAccount) -> Option<Secret> {
+    let live = input.environment?;
+    let is_its = live.metadata.id() == account.resource_uid
+        && live.spec.api_url == account.host
+        && live.spec.create_new_service_account;
+    let (of, token) = match input.answer? {
+        Answer::Verified { digest, token } | Answer::Refused { digest, token, .. } if is_its => (digest, token),
+        _ => return None,
+    };
+    // One of another URL is no concern of this host's.
+    let is_of_this = super::wanted(live, input.secret).is_ok_and(|(_, digest)| digest == *of);
+    token.clone().filter(|_| is_of_this)
 }
 
 /// Accounts of these rows that have no row of their own: an earlier version kept none.
-pub(super) fn adopted(
-    known: &[Known],
-    accounts: &[ServiceAccount],
-    id: &mut impl FnMut() -> String,
-) -> Vec<ServiceAccount> {
+fn adopted(known: &[Known], accounts: &[ServiceAccount], id: &mut impl FnMut() -> String) -> Vec<ServiceAccount> {
     let own = known.iter().filter(|known| known.credentials.own_service_account);
     let unknown = own.filter(|known| {
         let is_of =
@@ -73,6 +111,7 @@ pub(super) fn adopted(
         allow_insecure: known.credentials.allow_insecure,
         created_on: known.credentials.created_on,
         left_on: None,
+        token: known.credentials.bearer_token.clone(),
     };
     unknown.map(of).collect()
 }
@@ -103,6 +142,7 @@ pub(super) fn follow(old: &ClusterCredentials, new: &ClusterCredentials, decisio
 pub(super) fn note(
     input: &Input<'_>,
     live: &ManagedEnvironment,
+    accounts: &[ServiceAccount],
     id: &mut impl FnMut() -> String,
     decision: &mut Decision,
 ) -> bool {
@@ -112,7 +152,7 @@ pub(super) fn note(
         let is_there = !is_over(account, input.retired, input.now.moment);
         is_there && account.resource_uid == uid && account.host == live.spec.api_url
     };
-    let Some(before) = input.accounts.iter().find(is_it) else {
+    let Some(before) = accounts.iter().find(is_it) else {
         decision.changes.push(Change::insert(&ServiceAccount {
             id: ServiceAccountId::from(id()),
             resource_uid: uid,
@@ -124,6 +164,7 @@ pub(super) fn note(
             allow_insecure: live.spec.allow_insecure,
             created_on: input.now.moment,
             left_on: None,
+            token: None,
         }));
         return true;
     };

@@ -38,7 +38,7 @@ async fn decide(
     }
     let operations = world.all::<Operation>().await;
     let mut id = world.ids();
-    let (decision, question) = credential::decide(
+    let (decision, asking) = credential::decide(
         &credential::Input {
             now: Now { moment: world.now, text: "2026-11-16T08:00:00Z" },
             namespace: &world.namespace,
@@ -54,7 +54,7 @@ async fn decide(
         &mut id,
     );
     world.ledger.commit(&decision.changes).await.unwrap();
-    (decision, question)
+    (decision, asking.now())
 }
 
 async fn answered(world: &mut World, secret: &SecretData, outcome: Outcome) -> Decision {
@@ -202,4 +202,24 @@ async fn a_credential_that_is_gone_is_removed() {
     decide(&mut world, None, None, None).await;
     assert!(world.all::<RepositoryCredentials>().await.is_empty() && world.all::<ApiToDatabase>().await.is_empty());
     assert_eq!(world.all::<Operation>().await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_worked_and_does_no_longer_is_told_and_kept() {
+    let mut world = World::new().await;
+    let (_, question) = decide(&mut world, Some(&web()), Some(&secret("pw")), None).await;
+    let digest = question.unwrap().digest;
+    let answer = |outcome| Answer { digest: digest.clone(), outcome };
+    decide(&mut world, Some(&web()), Some(&secret("pw")), Some(&answer(Outcome::Valid))).await;
+    let refused = answer(Outcome::InvalidCredentials);
+    let (told, question) = decide(&mut world, Some(&web()), Some(&secret("pw")), Some(&refused)).await;
+    assert_eq!((question, told.changes.len()), (None, 0), "rows stay");
+    let mut live = web();
+    live.status = serde_json::from_value(status(&told).unwrap().clone()).unwrap();
+    // Whoever is started anew has lost the answer, and believes what was told.
+    let (again, question) = decide(&mut world, Some(&live), Some(&secret("pw")), None).await;
+    assert!(again.writes.is_empty() && question.is_some(), "{again:?}");
+    let (told, _) = decide(&mut world, Some(&live), Some(&secret("pw")), Some(&answer(Outcome::Valid))).await;
+    assert_eq!(status(&told).unwrap()["conditions"][2]["status"], "True");
+    assert!(told.changes.is_empty(), "{told:?}");
 }

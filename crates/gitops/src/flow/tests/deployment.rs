@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use switchboard_ledger::ids::*;
 use switchboard_ledger::rows::*;
@@ -5,7 +7,7 @@ use switchboard_ledger::{Change, Filter};
 
 use super::world::{START, UID, UID2, World, status, web};
 use crate::argo::{self, status::pack};
-use crate::flow::deployment::{Environment, removal_id};
+use crate::flow::deployment::{Environment, removal_id, removal_of};
 use crate::flow::{Write, agent, tenant};
 use crate::kinds::deployment::{
     BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, FINALIZER, NO_OWN_CLUSTER, PATH_REQUIRED,
@@ -85,6 +87,25 @@ async fn a_repository_that_no_row_holds_is_left_out() {
     world.ledger.commit(&changes).await.unwrap();
     let [row] = &*world.all::<AppProjectRepository>().await else { panic!("one repository") };
     assert_eq!(row.repo_url, "https://git.example/shop");
+}
+
+/// What an earlier version wrote down, too.
+#[tokio::test]
+async fn a_pattern_is_no_repository_of_a_project() {
+    let world = World::new().await;
+    let row = |url: &str| AppProjectRepository {
+        id: url.into(),
+        user: world.user.id.clone(),
+        repo_url: url.into(),
+        created_on: START,
+    };
+    let (before, kept) = (row("*"), row("https://git.example/shop"));
+    world.ledger.commit(&[Change::insert(&before), Change::insert(&kept)]).await.unwrap();
+    let wanted = ["*", "https://git.example/*", "https://git.example/shop"].map(str::to_string).into();
+    let rows = [before, kept.clone()];
+    let changes = tenant::repositories(&world.user.id, &rows, &wanted, || "r".to_string(), START);
+    world.ledger.commit(&changes).await.unwrap();
+    assert_eq!(world.all::<AppProjectRepository>().await, [kept]);
 }
 
 #[tokio::test]
@@ -255,4 +276,34 @@ async fn a_tenant_is_a_namespace_by_its_uid() {
     assert_ne!(user.id, world.user.id);
     let named = Filter::all().is("display_name", "shop");
     assert_eq!(world.ledger.list::<ClusterUser>(&named).await.unwrap().len(), 2);
+}
+
+/// Operations that failed are forgotten after a day, and all of them with a restore.
+#[tokio::test]
+async fn guarantees_a_removal_that_was_lost_is_asked_for_again() {
+    let mut world = World::new().await;
+    let mut resource = web(UID);
+    resource.metadata.finalizers = vec![FINALIZER.into()];
+    world.decide("web", Some(&resource), None).await;
+    resource.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
+    world.decide("web", Some(&resource), None).await;
+    for row in world.all::<Operation>().await {
+        world.ledger.commit(&[Change::delete(&row)]).await.unwrap();
+    }
+    let other = EngineInstance { id: "other".into(), namespace: "argocd-2".into(), ..world.instance.clone() };
+    world.ledger.commit(&[Change::insert(&other)]).await.unwrap();
+    world.asked = [world.instance.id.clone(), other.id].into();
+    let again = world.decide("web", Some(&resource), None).await;
+    assert!(again.writes.is_empty(), "it is not let go: {again:?}");
+    let asked = world.all::<Operation>().await;
+    assert_eq!(asked.iter().map(|row| row.instance.clone()).collect::<BTreeSet<_>>(), world.asked);
+    assert!(asked.iter().all(|row| crate::flow::operation::is_of_service(&row.id)), "{asked:?}");
+    assert!(asked.iter().all(|row| removal_of(&row.id) == Some(removal_id(&UID.into()))), "{asked:?}");
+    // One of them is done, the other is not.
+    let over = Operation { state: OperationState::Completed, ..asked[0].clone() };
+    world.ledger.commit(&[Change::update(&asked[0], &over)]).await.unwrap();
+    assert!(world.decide("web", Some(&resource), None).await.writes.is_empty());
+    world.complete(Ok(())).await;
+    let done = world.decide("web", Some(&resource), None).await;
+    assert!(matches!(&done.writes[..], [Write::Merge(..)]), "{done:?}");
 }

@@ -7,6 +7,7 @@ use super::world::{START, UID, World, status, web};
 use crate::flow::deployment::Environment;
 use crate::flow::environment::account::GIVE_UP_MS;
 use crate::flow::environment::{self, Answer, Known, Question, Questions, SecretData};
+use crate::flow::recheck::Asking;
 use crate::flow::{Decision, Now};
 use crate::kinds::environment::{EnvironmentSpec, Reason, SECRET_TYPE};
 use crate::kinds::{ManagedEnvironment as Resource, Meta};
@@ -39,7 +40,7 @@ async fn decide(
     answer: Option<&Answer>,
 ) -> (Decision, Option<Question>) {
     let (decision, questions) = decide_both(world, resource, secret, answer, None).await;
-    (decision, questions.verify)
+    (decision, questions.verify.now())
 }
 
 async fn decide_both(
@@ -173,6 +174,7 @@ async fn a_cluster_that_refuses_is_not_asked_again_and_nothing_is_stored() {
         digest,
         reason: Reason::UnableToValidateClusterCredentials,
         message: "Get \"https://api.example/api\": dial tcp: lookup api.example: no such host".into(),
+        token: None,
     };
     let (told, question) = decide(&mut world, Some(&stage(false)), Some(&secret("bad")), Some(&answer)).await;
     assert_eq!(question, None);
@@ -212,6 +214,8 @@ async fn guarantees_what_is_ours_is_removed_first() {
 async fn retired(world: &mut World, asked: Questions) {
     let Some(Question::Retire { account }) = asked.retire else { panic!("{asked:?}") };
     assert!(account.kube_config.is_some(), "what it takes to do it");
+    // And when that works no longer, for whatever the account was made.
+    assert_eq!(account.token.map(|token| token.expose().to_string()), Some("of-ours".to_string()));
     let answer = Answer::Retired { account: account.id };
     let (_, asked) = decide_both(world, None, None, None, Some(&answer)).await;
     assert_eq!((asked, world.all::<ServiceAccount>().await), (Questions::default(), vec![]));
@@ -255,7 +259,7 @@ async fn a_service_account_that_was_made_for_nothing_goes_as_well() {
     let Some(Question::Verify { digest, install: true, .. }) = question else { panic!("{question:?}") };
     assert_eq!(world.all::<ServiceAccount>().await.len(), 1, "noted before it is made");
     let (reason, message) = (Reason::UnableToValidateClusterCredentials, "no such namespace".to_string());
-    let answer = Answer::Refused { digest, reason, message };
+    let answer = Answer::Refused { digest, reason, message, token: Some("of-ours".into()) };
     decide(&mut world, Some(&stage(true)), Some(&secret("admin")), Some(&answer)).await;
     let (_, asked) = decide_both(&mut world, None, None, None, None).await;
     retired(&mut world, asked).await;
@@ -289,6 +293,19 @@ async fn a_service_account_without_a_row_of_its_own_gets_one() {
     verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
     for account in world.all::<ServiceAccount>().await {
         world.ledger.commit(&[Change::delete(&account)]).await.unwrap();
+    }
+    let (_, asked) = decide_both(&mut world, None, None, None, None).await;
+    retired(&mut world, asked).await;
+}
+
+/// A database of an earlier version.
+#[tokio::test]
+async fn a_service_account_without_a_token_gets_the_one_that_argo_cd_uses() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+    for account in world.all::<ServiceAccount>().await {
+        let without = ServiceAccount { token: None, ..account.clone() };
+        world.ledger.commit(&[Change::update(&account, &without)]).await.unwrap();
     }
     let (_, asked) = decide_both(&mut world, None, None, None, None).await;
     retired(&mut world, asked).await;
@@ -334,4 +351,29 @@ async fn an_environment_without_applications_is_forgotten_by_argo_cd_as_well() {
     // Nothing of the tenant's may be deployed there any longer: its project is looked at by the tenant's id.
     let project = ("Application".to_string(), world.user.id.to_string());
     assert_eq!(asked(&world).await, [project, environment]);
+}
+
+#[tokio::test]
+async fn guarantees_what_worked_is_tried_again() {
+    let mut world = World::new().await;
+    verified(&mut world, &stage(true), &secret("admin"), Some("of-ours")).await;
+    let (_, asked) = decide_both(&mut world, Some(&stage(true)), Some(&secret("admin")), None, None).await;
+    let Asking::Later(Question::Verify { digest, access, install, .. }) = asked.verify else { panic!("{asked:?}") };
+    assert!(!install);
+    assert_eq!(access.token.unwrap().expose(), "of-ours", "as whom Argo CD deploys");
+    let reason = Reason::UnableToValidateClusterCredentials;
+    let refused = Answer::Refused { digest: digest.clone(), reason, message: "Unauthorized".into(), token: None };
+    let (told, asked) = decide_both(&mut world, Some(&stage(true)), Some(&secret("admin")), Some(&refused), None).await;
+    assert!(told.changes.is_empty() && matches!(asked.verify, Asking::Later(_)), "what is deployed stays");
+    let conditions = &status(&told).unwrap()["conditions"];
+    assert_eq!((&conditions[0]["status"], &conditions[0]["message"]), (&"Unknown".into(), &"Unauthorized".into()));
+    // Whoever is started anew has lost the answer, and believes what was told.
+    let mut live = stage(true);
+    live.status = serde_json::from_value(status(&told).unwrap().clone()).unwrap();
+    let (again, asked) = decide_both(&mut world, Some(&live), Some(&secret("admin")), None, None).await;
+    assert!(again.writes.is_empty() && matches!(asked.verify, Asking::Now(_)), "{again:?}");
+    let good = Answer::Verified { digest, token: None };
+    let (told, _) = decide_both(&mut world, Some(&live), Some(&secret("admin")), Some(&good), None).await;
+    assert_eq!(status(&told).unwrap()["conditions"][0]["status"], "True");
+    assert!(told.changes.is_empty(), "{told:?}");
 }

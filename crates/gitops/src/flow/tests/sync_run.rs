@@ -1,9 +1,11 @@
+use switchboard_ledger::Change;
 use switchboard_ledger::ids::*;
 use switchboard_ledger::rows::*;
 
 use super::world::{UID, World, status, web};
 use crate::flow::sync_run::{self, Known};
 use crate::flow::{Decision, Now};
+use crate::kinds::condition::Truth;
 use crate::kinds::sync_run::{NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunSpec};
 use crate::kinds::{Deployment, Meta, SyncRun};
 
@@ -133,4 +135,64 @@ async fn a_run_that_is_deleted_is_stopped_and_then_forgotten() {
     world.complete(Ok(())).await;
     decide(&mut world, None, Some(&manual()), false).await;
     assert!(world.all::<SyncOperation>().await.is_empty() && world.all::<ApiToDatabase>().await.is_empty());
+}
+
+/// The run as it stands once it was told this.
+fn told(run: &SyncRun, decision: &Decision) -> SyncRun {
+    SyncRun { status: serde_json::from_value(status(decision).unwrap().clone()).unwrap(), ..run.clone() }
+}
+
+/// Operations are over for long, or were left out of a backup.
+async fn without_operations(world: &World) {
+    for row in world.all::<Operation>().await {
+        world.ledger.commit(&[Change::delete(&row)]).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn guarantees_a_run_that_failed_has_failed() {
+    for end in [Err("no such commit"), Ok(())] {
+        let mut world = world().await;
+        decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+        world.complete(end).await;
+        let over = decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+        let over = told(&run("now", ""), &over);
+        assert_eq!(over.status.conditions[0].status == Truth::True, end.is_err());
+        without_operations(&world).await;
+        let later = decide(&mut world, Some(&over), Some(&manual()), false).await;
+        assert_eq!(later, Decision::default(), "it is over, and was told how");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_waited_when_its_operation_was_lost_is_made() {
+    let mut world = world().await;
+    decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    without_operations(&world).await;
+    let again = decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    assert!(again.writes.is_empty(), "nothing is told of what nobody knows: {again:?}");
+    let [asked] = &*world.all::<Operation>().await else { panic!("one Operation") };
+    let [sync] = &*world.all::<SyncOperation>().await else { panic!("one sync") };
+    assert_eq!((asked.resource_id.as_str(), asked.state), (sync.id.as_str(), OperationState::Waiting));
+    world.complete(Ok(())).await;
+    let over = decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    assert_eq!(status(&over).unwrap()["conditions"][0]["status"], "False");
+}
+
+#[tokio::test]
+async fn a_run_that_went_well_is_not_made_again_when_its_rows_were_lost() {
+    let mut world = world().await;
+    decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    world.complete(Ok(())).await;
+    let over = decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    let over = told(&run("now", ""), &over);
+    without_operations(&world).await;
+    for row in world.all::<ApiToDatabase>().await {
+        world.ledger.commit(&[Change::delete(&row)]).await.unwrap();
+    }
+    for row in world.all::<SyncOperation>().await {
+        world.ledger.commit(&[Change::delete(&row)]).await.unwrap();
+    }
+    decide(&mut world, Some(&over), Some(&manual()), false).await;
+    assert_eq!((world.all::<SyncOperation>().await.len(), world.all::<Operation>().await.len()), (1, 0));
 }

@@ -26,6 +26,8 @@ pub struct World {
     pub user: ClusterUser,
     pub instance: EngineInstance,
     pub used_by: BTreeSet<EngineInstanceId>,
+    /// Every Argo CD, where nothing says which it was.
+    pub asked: BTreeSet<EngineInstanceId>,
     pub own: ManagedEnvironmentId,
 }
 
@@ -52,7 +54,17 @@ impl World {
         };
         changes.extend([Change::insert(&engine), Change::insert(&instance)]);
         ledger.commit(&changes).await.unwrap();
-        World { ledger, now: START, ids: 100, namespace, user, instance, used_by: BTreeSet::new(), own }
+        World {
+            ledger,
+            now: START,
+            ids: 100,
+            namespace,
+            user,
+            instance,
+            used_by: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            own,
+        }
     }
 
     pub async fn all<R: Row>(&self) -> Vec<R> {
@@ -104,11 +116,13 @@ impl World {
                 now: Now { moment: self.now, text: "2026-11-16T08:00:00Z" },
                 namespace: &self.namespace,
                 user: &self.user,
+                is_tenant: true,
                 deployment: resource,
                 known: &known,
                 environment: environment.unwrap_or(Environment::Own(&self.own)),
                 instance: &self.instance,
                 operations: &operations,
+                instances: &self.asked,
                 repositories: &repositories,
                 wanted_repositories: &wanted,
                 compared_environment: None,

@@ -6,6 +6,9 @@
 //!
 //! A slow loop gives itself away by going round: within [`FINDING_AGE`], a write also counts when it sets a field back to
 //! a value that the unit itself had set it to before, with the same inputs. Time that passes makes new values.
+//!
+//! Somebody who looks outside may find a reason there that nobody here sees. It is believed to who was made to look by others;
+//! who looks because of its own writes alone would find a new one each time, and goes on for ever.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -14,7 +17,7 @@ use std::time::Duration;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
-use super::FINDING_AGE;
+use super::{FINDING_AGE, Inputs};
 use crate::arbiter::changes::Change;
 use crate::arbiter::recent::Recent;
 use crate::decision::Write;
@@ -83,10 +86,10 @@ struct Run {
 }
 
 impl Loops {
-    /// Remembers that the unit made that revision, or that it made the object go.
-    pub fn made(&mut self, unit: &UnitId, object: &ObjectKey, revision: Option<u64>) {
+    /// Remembers that the unit made that revision, or that it made the object go, at once or after a while.
+    pub fn made(&mut self, unit: &UnitId, object: &ObjectKey, revision: Option<u64>, gone: bool) {
         let wrote = self.touch(unit, object);
-        wrote.gone = revision.is_none();
+        wrote.gone = gone;
         wrote.revisions.extend(revision);
         if wrote.revisions.len() > MAX_REVISIONS {
             wrote.revisions.pop_front();
@@ -118,13 +121,13 @@ impl Loops {
         unit: &UnitId,
         write: &Write,
         changes: &[Change],
-        fingerprint: u64,
+        inputs: Inputs<'_>,
     ) -> Option<Finding> {
         let generated = generated(write);
         let object = generated.as_ref().unwrap_or(&write.object);
         let part = (write.object.name.clone(), write.mutation.subresource.clone());
         let run = &mut self.touch(unit, object).run;
-        let field = run.take_in(now, changes, generated.is_some(), part, fingerprint)?;
+        let field = run.take_in(now, changes, generated.is_some(), part, inputs)?;
         let writes = run.writes;
         (writes >= LOOP_WRITES).then(|| Finding::Loop {
             object: write.object.clone(),
@@ -183,10 +186,10 @@ impl Run {
         changes: &[Change],
         generated: bool,
         part: (Arc<str>, Option<String>),
-        fingerprint: u64,
+        inputs: Inputs<'_>,
     ) -> Option<String> {
-        if self.fingerprint != fingerprint || now.since(self.at) > FINDING_AGE {
-            *self = Self { fingerprint, ..Self::default() };
+        if self.fingerprint != inputs.fingerprint || now.since(self.at) > FINDING_AGE {
+            *self = Self { fingerprint: inputs.fingerprint, ..Self::default() };
         }
         let soon = self.goes_on(now);
         if self.at != now || self.at_once.contains(&part) {
@@ -204,7 +207,8 @@ impl Run {
                 last && (soon || !generated && left.contains(&change.after))
             })
         };
-        let again = changes.iter().find(own).map(|change| change.field.clone());
+        // What it found outside may be the reason: it does not count, and clears nobody either.
+        let again = changes.iter().find(own).filter(|_| !inputs.looked).map(|change| change.field.clone());
         changes.iter().take(MAX_COMPARED).for_each(|change| self.leave(change));
         match again {
             _ if self.writes == 0 => self.writes = 1,

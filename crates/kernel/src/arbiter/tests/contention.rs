@@ -8,10 +8,10 @@ use super::*;
 use crate::arbiter::{
     FINDING_AGE, LOOP_WINDOW, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST, SLOW_MAX, turn_wait,
 };
-use crate::decision::WriteResult;
+use crate::decision::{Cause, WriteResult};
 use crate::moment::Moment;
 use crate::state::Finding;
-use crate::view::Listed;
+use crate::view::{Asked, Listed};
 
 /// One object, the arbiter, and a clock.
 struct Scene {
@@ -21,12 +21,28 @@ struct Scene {
     revision: u64,
     /// The revision that each unit reads besides the object.
     input: u64,
+    /// What each unit sees outside, if it looks there.
+    look: Option<u64>,
+    /// Why the next runs are.
+    causes: Vec<Cause>,
+}
+
+fn look(gist: u64) -> Asked {
+    Asked { request: json!({ "now": gist }), answer: Ok(json!({ "saw": gist })), follows: false, gist: Some(gist) }
 }
 
 impl Scene {
     fn new() -> Self {
         let object = Some(config_map(json!({ "a": "0", "b": "0" })));
-        Self { arbiter: Arbiter::default(), now: Moment(1_000_000), object, revision: 10, input: 1 }
+        let (arbiter, now, causes) = (Arbiter::default(), Moment(1_000_000), Vec::new());
+        Self { arbiter, now, object, revision: 10, input: 1, look: None, causes }
+    }
+
+    /// The next run looks outside, sees something new there, and is for what was written last.
+    fn looks_after_a_write(&mut self) -> &mut Self {
+        self.look = Some(self.look.unwrap_or_default() + 1);
+        self.causes = vec![Cause::Changed { object: key(&CONFIG_MAPS, "web"), revision: self.revision }];
+        self
     }
 
     fn later(&mut self, wait: Duration) -> &mut Self {
@@ -55,6 +71,15 @@ impl Scene {
         self.writes(operator, mutation, after)
     }
 
+    /// A unit deletes the object, which has a finalizer: it is answered as it stays, and goes before anybody looks again.
+    fn deletes_slowly(&mut self, operator: &str) -> Vec<Finding> {
+        let mut going = self.object.clone().unwrap();
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let found = self.writes(operator, Mutation::delete(&CONFIG_MAPS, "shop", "web"), Some(going));
+        self.object = None;
+        found
+    }
+
     fn writes(&mut self, operator: &str, mutation: Mutation, after: Option<Value>) -> Vec<Finding> {
         self.later(Duration::from_secs(1));
         let unit = unit(operator);
@@ -62,7 +87,8 @@ impl Scene {
         let mut reads = Reads::default();
         reads.gets.insert(object.clone(), self.object.as_ref().map(|_| self.revision));
         reads.gets.insert(key(&PLUGS, "input"), Some(self.input));
-        let inputs = self.arbiter.inputs(&unit, &reads);
+        reads.asked.extend(self.look.map(look));
+        let inputs = self.arbiter.inputs(&unit, &reads, &self.causes);
         self.revision += 1;
         let revision = if after.is_some() { self.revision } else { 0 };
         let write = Write { mutation, object, result: WriteResult::Written { revision } };
@@ -179,6 +205,20 @@ fn one_who_makes_and_one_who_deletes_fight_over_the_object() {
 }
 
 #[test]
+fn a_deletion_that_takes_time_is_one_side_of_a_fight_and_of_a_loop() {
+    for (maker, fights) in [("sockets", true), ("plugs", false)] {
+        let mut scene = Scene::new();
+        let object = scene.object.clone();
+        let (writes, finding) = first((0..6).map(|turn| match turn % 2 {
+            0 => scene.deletes_slowly("plugs"),
+            _ => scene.becomes(maker, object.clone()),
+        }));
+        assert_eq!((writes, finding.field()), (if fights { 4 } else { 5 }, "."), "{finding:?}");
+        assert_eq!(matches!(finding, Finding::Fight { .. }), fights, "{finding:?}");
+    }
+}
+
+#[test]
 fn a_fight_that_is_over_is_not_found_again() {
     let mut scene = Scene::new();
     for value in ["1", "0", "1", "0", "1"].iter().enumerate() {
@@ -283,7 +323,7 @@ fn generates(scene: &mut Scene, run: usize, many: usize) -> Vec<Finding> {
         revision: (100 * run + n) as u64,
     });
     reads.lists.insert(query, listed.collect());
-    let inputs = scene.arbiter.inputs(&unit("plugs"), &reads);
+    let inputs = scene.arbiter.inputs(&unit("plugs"), &reads, &[]);
     let writes = (0..many).flat_map(|n| {
         let name = format!("job-{run}-{n}");
         let after = body(&PODS, &name, json!({ "metadata": { "generateName": "job-" } }));
@@ -379,6 +419,51 @@ fn changed_inputs_end_a_loop() {
     assert_eq!(scene.arbiter.slowed(&unit("plugs"), scene.now), None);
 }
 
+/// As a program's live command does: what it saw is new each time, and nobody but itself had it look.
+#[test]
+fn who_looks_outside_for_its_own_writes_alone_is_found_to_loop_and_slowed() {
+    let mut scene = Scene::new();
+    let (writes, finding) =
+        first((0..9).map(|write| scene.looks_after_a_write().sets("plugs", "a", &format!("n{write}"))));
+    assert_eq!((writes, loops(&finding)), (5, (".data.a", 4)));
+    assert_eq!(scene.arbiter.slowed(&unit("plugs"), scene.now), Some(SLOW_FIRST));
+    // A regular look in between says nothing for it, and nothing against it.
+    scene.looks_after_a_write().causes.push(Cause::Resync);
+    assert_eq!(scene.sets("plugs", "a", "regular"), []);
+    let found = scene.looks_after_a_write().sets("plugs", "a", "again");
+    assert_eq!(loops(&found[0]), (".data.a", 5));
+    // Nor does it that it is tried again for having failed.
+    scene.looks_after_a_write().causes.push(Cause::Retry { failures: 3 });
+    let found = scene.sets("plugs", "a", "and again");
+    assert_eq!(loops(&found[0]), (".data.a", 6));
+}
+
+#[test]
+fn who_looks_outside_when_told_to_writes_what_it_sees() {
+    for cause in [Cause::Resync, Cause::Asked, Cause::Outside] {
+        let mut scene = Scene::new();
+        for write in 0..20 {
+            scene.looks_after_a_write().causes.push(cause.clone());
+            // To and fro, as something outside that comes and goes.
+            assert_eq!(scene.sets("plugs", "a", ["up", "down"][write % 2]), [], "{cause:?}");
+        }
+    }
+}
+
+#[test]
+fn two_who_look_outside_for_each_others_writes_alone_fight() {
+    let mut scene = Scene::new();
+    let turns = (0..12).map(|turn| (["plugs", "sockets"][turn % 2], format!("turn {turn}")));
+    let found = turns.map(|(operator, value)| scene.looks_after_a_write().sets(operator, "a", &value));
+    assert!(matches!(first(found), (6, Finding::Fight { .. })));
+    // Not those who were told to look.
+    let mut scene = Scene::new();
+    for turn in 0..12 {
+        scene.looks_after_a_write().causes.push(Cause::Resync);
+        assert_eq!(scene.sets(["plugs", "sockets"][turn % 2], "a", &format!("turn {turn}")), []);
+    }
+}
+
 #[test]
 fn what_was_not_written_counts_for_nothing() {
     let mut scene = Scene::new();
@@ -389,7 +474,7 @@ fn what_was_not_written_counts_for_nothing() {
         let write = Write { mutation, object: object.clone(), result: WriteResult::Pretended };
         let before = scene.object.replace(after);
         let (reads, after) = (Reads::default(), scene.object.as_ref());
-        let inputs = scene.arbiter.inputs(&unit, &reads);
+        let inputs = scene.arbiter.inputs(&unit, &reads, &[]);
         assert_eq!(scene.arbiter.written(scene.now, &unit, &write, before.as_ref(), after, inputs), []);
     }
 }
@@ -406,7 +491,7 @@ fn memory_is_bounded() {
         // Every third changes nothing: its revision is remembered all the same.
         let before = if n.is_multiple_of(3) { &after } else { &before };
         let reads = Reads::default();
-        let inputs = arbiter.inputs(unit, &reads);
+        let inputs = arbiter.inputs(unit, &reads, &[]);
         arbiter.written(Moment(now), unit, &write, Some(before), Some(&after), inputs);
     };
     for n in 0..MAX_UNITS + 500 {
@@ -434,7 +519,7 @@ fn findings_are_bounded() {
             let mut reads = Reads::default();
             reads.gets.insert(key(&PLUGS, "input"), Some(n as u64));
             let unit = unit(["a", "b"][n % 2]);
-            let inputs = arbiter.inputs(&unit, &reads);
+            let inputs = arbiter.inputs(&unit, &reads, &[]);
             arbiter.written(now(object), &unit, &write, Some(&before), Some(&after), inputs);
         }
     }

@@ -256,3 +256,31 @@ fn a_plan_in_order_is_carried_out_as_it_stands() {
     let any = judge_plan(&[Declared::every_kind()], 7, &seen, &plan);
     assert_eq!((told(&any.writes), any.refused.len()), (told(&writes), 0), "who may write every kind may write these");
 }
+
+#[test]
+fn what_is_wanted_for_two_places_that_are_one_is_written_once() {
+    let outputs: Vec<Declared> = Place::ALL.iter().map(|place| Declared::every(&CONFIG_MAPS).at(*place)).collect();
+    let append = json!([{ "op": "add", "path": "/data/-", "value": "x" }]);
+    let made = |text: &str| {
+        let body = json!({ "metadata": { "generateName": "made-", "namespace": "shop" }, "data": { "text": text } });
+        Mutation::create(&CONFIG_MAPS, body)
+    };
+    let wanted = [
+        Mutation::create(&CONFIG_MAPS, config_map(json!({ "a": "1" }))),
+        Mutation::patch(&CONFIG_MAPS, "shop", "list", PatchForm::Json, append),
+        made("one"),
+        made("one"),
+        made("other"),
+    ];
+    let at = |place: Place| wanted.iter().map(move |one| one.clone().at(place));
+    let everywhere: Vec<Mutation> = Place::ALL.into_iter().flat_map(at).collect();
+    let judged = judge_with(&outputs, 7, &Seen::default(), everywhere.clone());
+    assert_eq!(judged.refused, []);
+    assert_eq!(judged.writes, judge_with(&outputs, 7, &Seen::default(), at(Place::Configuration).collect()).writes);
+    assert_eq!(judged.writes.len(), wanted.len(), "what is wanted twice at one place is meant so");
+    let steps = Plan { mutations: everywhere.clone(), ..Plan::in_order() };
+    assert_eq!(judge_plan(&outputs, 7, &Seen::default(), &steps).writes.len(), everywhere.len());
+    let apart = Topology::of(["home", "home", "edge"].map(ClusterName::new));
+    let judged = judge_at(&apart, &outputs, 7, &Seen::default(), &Plan { mutations: everywhere, ..Plan::default() });
+    assert_eq!(judged.writes.len(), 2 * wanted.len());
+}

@@ -27,6 +27,8 @@ fn two_applies_want_both() {
     assert_eq!(forced.len(), 2, "taking fields by force is another matter");
     let other = Mutation { field_manager: Some("other".to_string()), ..apply(&second) };
     assert_eq!(data(&Seen::default(), vec![apply(&first), other]).len(), 2, "two managers own apart");
+    let strict = Mutation { field_validation: Some("Strict".to_string()), ..apply(&second) };
+    assert_eq!(data(&Seen::default(), vec![apply(&first), strict]).len(), 2, "only one is to be strict");
 }
 
 #[test]

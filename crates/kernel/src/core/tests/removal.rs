@@ -67,6 +67,19 @@ fn a_run_under_way_is_let_go_with_its_operator() {
     assert!(again.iter().any(|run| run.unit.to_string() == "a shop/one"));
 }
 
+/// As one whose cluster has other credentials from now on.
+#[test]
+fn one_that_is_taken_in_again_is_known_once() {
+    let mut core = two();
+    for _ in 0..3 {
+        core.add(Moment(3), per_config_map("a", own), Limits::none());
+    }
+    let known: Vec<&OperatorName> = core.rosters.operators(&table(&CONFIG_MAPS)).collect();
+    assert_eq!(known, [&name("b"), &name("a")]);
+    let woken = runs(core.poll(Moment(4)));
+    assert_eq!(woken.iter().map(|run| run.unit.to_string()).collect::<Vec<_>>(), ["a shop/one"]);
+}
+
 #[test]
 fn what_is_being_written_is_written() {
     let mut core = kernel([puppet("a", applies_child)], &Limits::none());

@@ -73,7 +73,8 @@ impl Why {
         let named = || self.others.iter().take(MAX_OTHERS).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = self.others.len().saturating_sub(MAX_OTHERS);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let told = || format!("there is {}{more}: -n tells which is meant", named());
+        let by = if self.object.contains(words::OF_CLUSTER) { "--cluster and -n tell" } else { "-n tells" };
+        let told = || format!("there is {}{more}: {by} which is meant", named());
         (!self.others.is_empty()).then(told).into_iter().collect()
     }
 

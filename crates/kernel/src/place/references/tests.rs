@@ -108,20 +108,100 @@ fn patches_are_changed_wherever_they_meet_a_namespace() {
         ]),
     };
     let mut patched = act("auth", "system:serviceaccount:auth:a");
-    change_act(&bindings, &mut patched, &there);
+    change_act(&bindings, &mut patched, &there).unwrap();
     assert_eq!(patched, act("acme-auth", "system:serviceaccount:acme-auth:a"));
     let merge = |namespace: &str| Act::Patch {
         form: PatchForm::Merge,
         body: json!({"subjects": [{"kind": "ServiceAccount", "namespace": namespace}]}),
     };
     let mut merged = merge("auth");
-    change_act(&bindings, &mut merged, &there);
+    change_act(&bindings, &mut merged, &there).unwrap();
     assert_eq!(merged, merge("acme-auth"));
     let event = |namespace: &str| Act::Patch {
         form: PatchForm::Json,
         body: json!([{"op": "replace", "path": "/involvedObject/namespace", "value": namespace}]),
     };
     let mut inside = event("auth");
-    change_act(&resource("", "Event", "events"), &mut inside, &there);
+    change_act(&resource("", "Event", "events"), &mut inside, &there).unwrap();
     assert_eq!(inside, event("acme-auth"));
+}
+
+#[test]
+fn every_typed_reference_is_changed() {
+    let account = |namespace: &str| format!("system:serviceaccount:{namespace}:a");
+    let accounts = |namespace: &str| format!("system:serviceaccounts:{namespace}");
+    let service = |namespace: &str| json!({"service": {"name": "a", "namespace": namespace, "port": 1}});
+    let mirror = |namespace: &str| json!([{"requestMirror": {"backendRef": {"name": "a", "namespace": namespace}}}]);
+    type Made<'a> = (&'static str, &'static str, &'a dyn Fn(&str) -> Value);
+    let cases: [Made<'_>; 8] = [
+        (FLOWS, "FlowSchema", &|n| {
+            json!({"spec": {"rules": [{
+                "subjects": [{"serviceAccount": {"namespace": n, "name": "*"}}, {"user": {"name": account(n)}}, {"group": {"name": accounts(n)}}],
+                "resourceRules": [{"namespaces": [n]}, {"namespaces": ["*"]}],
+            }]}})
+        }),
+        (
+            "security.openshift.io",
+            "SecurityContextConstraints",
+            &|n| json!({"users": [account(n), "admin"], "groups": [accounts(n), "system:nodes"]}),
+        ),
+        (
+            CONSOLE,
+            "ConsolePlugin",
+            &|n| json!({"spec": {"backend": service(n), "proxy": [{"alias": "a", "endpoint": service(n)}]}}),
+        ),
+        (GATEWAY, "Gateway", &|n| {
+            let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": n}});
+            json!({"spec": {"listeners": [{"tls": {"certificateRefs": [{"name": "a", "namespace": n}]},
+                "allowedRoutes": {"namespaces": {"from": "Selector", "selector": selector}}}]}})
+        }),
+        (GATEWAY, "HTTPRoute", &|n| {
+            json!({"spec": {"rules": [{"filters": mirror(n), "backendRefs": [{"namespace": n, "filters": mirror(n)}]}]},
+                "status": {"parents": [{"parentRef": {"name": "a", "namespace": n}}]}})
+        }),
+        (GATEWAY, "GRPCRoute", &|n| json!({"spec": {"rules": [{"filters": mirror(n)}]}})),
+        (
+            "networking.k8s.io",
+            "IngressClass",
+            &|n| json!({"spec": {"parameters": {"kind": "P", "name": "a", "scope": "Namespace", "namespace": n}}}),
+        ),
+        (
+            "snapshot.storage.k8s.io",
+            "VolumeSnapshotContent",
+            &|n| json!({"spec": {"volumeSnapshotRef": {"kind": "VolumeSnapshot", "name": "a", "namespace": n}}}),
+        ),
+    ];
+    for (group, kind, made) in cases {
+        assert_eq!(changed(&resource(group, kind, "things"), made("auth")), made("acme-auth"), "{kind}");
+    }
+}
+
+#[test]
+fn a_patch_that_reaches_into_a_selector_is_changed_or_refused() {
+    const POLICY: &str = "/spec/ingress/0/from/0/namespaceSelector/matchExpressions";
+    let policies = resource("networking.k8s.io", "NetworkPolicy", "networkpolicies");
+    let patched = |steps: Value| {
+        let mut act = Act::Patch { form: PatchForm::Json, body: steps };
+        change_act(&policies, &mut act, &there).map(|()| act)
+    };
+    let expression = |key: &str, namespace: &str| json!({"key": key, "operator": "In", "values": [namespace]});
+    for made in [
+        &(|n: &str| json!([{"op": "replace", "path": POLICY, "value": [expression(NAME_LABEL, n), expression("app", "auth")]}]))
+            as &dyn Fn(&str) -> Value,
+        &|n| json!([{"op": "add", "path": format!("{POLICY}/-"), "value": expression(NAME_LABEL, n)}]),
+        &|_| json!([{"op": "add", "path": format!("{POLICY}/-"), "value": expression("app", "auth")}]),
+        &|n| {
+            json!([{"op": "test", "path": format!("{POLICY}/0/key"), "value": NAME_LABEL},
+                {"op": "replace", "path": format!("{POLICY}/0/values"), "value": [n]},
+                {"op": "add", "path": format!("{POLICY}/0/values/-"), "value": n}])
+        },
+        &|_| {
+            json!([{"op": "test", "path": format!("{POLICY}/0/key"), "value": "app"},
+                {"op": "replace", "path": format!("{POLICY}/0/values"), "value": ["auth"]}])
+        },
+    ] {
+        assert_eq!(patched(made("auth")).unwrap(), Act::Patch { form: PatchForm::Json, body: made("acme-auth") });
+    }
+    let why = patched(json!([{"op": "replace", "path": format!("{POLICY}/0/values"), "value": ["auth"]}])).unwrap_err();
+    assert!(why.contains("matchExpressions/0/values are namespaces: let the patch replace the whole"), "{why}");
 }

@@ -1,0 +1,16 @@
+-- What a backend was told when it started, for commands that have nothing but the database. It is ours alone.
+
+create table switchboard_setting (
+    setting_name text primary key,
+    setting_value text not null
+);
+
+create trigger switchboard_insert_setting after insert on switchboard_setting begin
+    insert into switchboard_change (relation, row_key) values ('switchboard_setting', new.setting_name);
+end;
+create trigger switchboard_update_setting after update on switchboard_setting begin
+    insert into switchboard_change (relation, row_key) values ('switchboard_setting', new.setting_name);
+end;
+create trigger switchboard_delete_setting after delete on switchboard_setting begin
+    insert into switchboard_change (relation, row_key) values ('switchboard_setting', old.setting_name);
+end;
