@@ -170,7 +170,9 @@ fn families(service: &mut Value, old: Option<&Value>) -> Result<(), Status> {
 
 fn cluster_ips(service: &mut Value, old: Option<&Value>, taken: &Taken, env: &Env<'_>) -> Result<(), Status> {
     let asked = text(service, "/spec/clusterIP").to_string();
-    if asked == "None" || old.is_some_and(|o| text(o, "/spec/clusterIP") == asked && !asked.is_empty()) {
+    // One that has an address keeps it: whoever asks for another is told so, whatever there is to say of that one.
+    let has = old.is_some_and(|o| text(o, "/spec/type") != "ExternalName" && !text(o, "/spec/clusterIP").is_empty());
+    if asked == "None" || has && !asked.is_empty() {
         return Ok(());
     }
     if asked.is_empty() {
