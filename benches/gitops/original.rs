@@ -76,7 +76,7 @@ pub fn engine_kinds(real: &Real) {
 }
 
 /// The namespace of Argo CD, which `fleet add` makes for ours.
-async fn engine(ground: &Ground) {
+pub async fn engine(ground: &Ground) {
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
     let namespaces = super::api(&ground.client, "v1", "Namespace", "");
     namespaces.create(&Default::default(), &serde_json::from_value(namespace).unwrap()).await.unwrap();

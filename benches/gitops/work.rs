@@ -20,7 +20,7 @@ pub struct Work {
 impl Work {
     pub async fn so_far(ground: &Ground) -> Work {
         Work {
-            seconds: seconds(),
+            seconds: seconds(ground),
             requests: requests(&ground.client).await,
             transactions: transactions(&ground.postgres),
         }
@@ -51,8 +51,11 @@ impl Work {
     }
 }
 
-/// Seconds of processor time of this process and of all that it started, by name.
-fn seconds() -> BTreeMap<String, f64> {
+/// The parts of the API server, which have left whoever started them.
+const SERVERS: [&str; 2] = ["kube-apiserver", "etcd"];
+
+/// Seconds of processor time of this process, of all that it started, and of the API server, by name.
+fn seconds(ground: &Ground) -> BTreeMap<String, f64> {
     let mut all: BTreeMap<u32, (u32, String, f64)> = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -61,8 +64,9 @@ fn seconds() -> BTreeMap<String, f64> {
         }
     }
     let own = std::process::id();
+    let servers: Vec<u32> = SERVERS.iter().filter_map(|server| ground.real.process(server)).collect();
     let is_own = |mut process: u32| {
-        while process != own {
+        while process != own && !servers.contains(&process) {
             match all.get(&process) {
                 Some((parent, ..)) => process = *parent,
                 None => return false,

@@ -1,8 +1,12 @@
 //! The ledger: questions that see one state, changes that are made whole or not at all.
 
+mod batch;
 mod commit;
 mod error;
 mod filter;
+mod pace;
+mod question;
+mod reading;
 mod view;
 
 use std::sync::Arc;
@@ -14,9 +18,12 @@ use tokio::sync::watch;
 use crate::address::Address;
 use crate::change::Change;
 use crate::key::Key;
-use crate::pool::{Intent, Pool};
+use crate::pool::Pool;
 use crate::row::Row;
 use crate::seal::Sealing;
+
+use batch::Commits;
+use reading::Readings;
 
 pub use error::{LedgerError, Trouble};
 pub use filter::Filter;
@@ -48,6 +55,8 @@ pub struct Ledger {
     /// Rung after each commit of this process.
     pub(crate) bell: watch::Sender<u64>,
     asked: Arc<Asked>,
+    readings: Arc<Readings>,
+    commits: Arc<Commits>,
     told: String,
 }
 
@@ -58,6 +67,7 @@ struct Asked {
     commits: AtomicU64,
     rows: AtomicU64,
     questions: AtomicU64,
+    transactions: AtomicU64,
 }
 
 /// How much was asked of a database, for whoever counts.
@@ -71,6 +81,8 @@ pub struct Counts {
     pub rows: u64,
     /// Questions that were asked in views.
     pub questions: u64,
+    /// Transactions that all of that took: those who come at the same time share one.
+    pub transactions: u64,
 }
 
 impl Ledger {
@@ -79,7 +91,9 @@ impl Ledger {
         let told = address.to_string();
         let pool = Pool::connect(address).await.map_err(|source| LedgerError::Connect { to: told.clone(), source })?;
         let asked = Arc::default();
-        Ok(Ledger { pool, sealing: Arc::new(sealing), bell: watch::Sender::new(0), asked, told })
+        let readings = Readings::new(pool.clone(), Arc::clone(&asked));
+        let (sealing, bell, commits) = (Arc::new(sealing), watch::Sender::new(0), Arc::default());
+        Ok(Ledger { pool, sealing, bell, asked, readings, commits, told })
     }
 
     /// Where the database is, in words.
@@ -89,24 +103,23 @@ impl Ledger {
 
     /// How much was asked of it until now, by this process; signals count their own.
     pub fn counts(&self) -> Counts {
-        let Asked { views, commits, rows, questions } = &*self.asked;
-        let all = [views, commits, rows, questions].map(|count| count.load(Ordering::Relaxed));
-        let [views, commits, rows, questions] = all;
-        Counts { views, commits, rows, questions }
+        let Asked { views, commits, rows, questions, transactions } = &*self.asked;
+        let all = [views, commits, rows, questions, transactions].map(|count| count.load(Ordering::Relaxed));
+        let [views, commits, rows, questions, transactions] = all;
+        Counts { views, commits, rows, questions, transactions }
     }
 
     /// A view of the database as it is now.
     pub async fn view(&self) -> Result<View, LedgerError> {
         self.asked.views.fetch_add(1, Ordering::Relaxed);
-        let transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
-        Ok(View::new(transaction, self.pool.dialect(), Arc::clone(&self.sealing), Arc::clone(&self.asked)))
+        Ok(View::new(self.readings.seat().await?, Arc::clone(&self.sealing)))
     }
 
     /// The row of a key, if there is one.
     pub async fn get<R: Row>(&self, key: &Key) -> Result<Option<R>, LedgerError> {
         let mut view = self.view().await?;
         let row = view.get(key).await?;
-        view.end().await?;
+        view.end();
         Ok(row)
     }
 
@@ -114,7 +127,7 @@ impl Ledger {
     pub async fn list<R: Row>(&self, filter: &Filter) -> Result<Vec<R>, LedgerError> {
         let mut view = self.view().await?;
         let rows = view.list(filter).await?;
-        view.end().await?;
+        view.end();
         Ok(rows)
     }
 
@@ -123,18 +136,13 @@ impl Ledger {
         if changes.is_empty() {
             return Ok(());
         }
-        let rows = commit::prepare(changes)?;
         self.asked.commits.fetch_add(1, Ordering::Relaxed);
-        let mut attempt = 1;
-        loop {
-            match commit::attempt(self, changes, &rows).await {
-                Err(error) if error.is_passing() && attempt < MAX_COMMIT_ATTEMPTS => attempt += 1,
-                Err(error) => return Err(error),
-                Ok(()) => break,
-            }
-        }
+        Commits::make(self, changes).await
+    }
+
+    /// Tells those who follow changes in this process.
+    fn ring(&self) {
         self.bell.send_modify(|rung| *rung += 1);
-        Ok(())
     }
 
     /// Closes all connections.
@@ -158,7 +166,7 @@ pub(crate) async fn within_deadline<T>(
     work: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, LedgerError> {
     match tokio::time::timeout(deadline, work).await {
-        Ok(done) => done.map_err(|source| LedgerError::Query { act, source }),
+        Ok(done) => done.map_err(|source| LedgerError::Query { act, source: Arc::new(source) }),
         Err(_) => Err(LedgerError::Late { act, deadline_s: deadline.as_secs() }),
     }
 }

@@ -68,6 +68,12 @@ const STEPS: &[Step] = &[
         postgres: include_str!("../migrations/postgres/0006_token.sql"),
         sqlite: include_str!("../migrations/sqlite/0006_token.sql"),
     },
+    Step {
+        version: 7,
+        name: "changes are logged by statement",
+        postgres: include_str!("../migrations/postgres/0007_statements.sql"),
+        sqlite: include_str!("../migrations/sqlite/0007_statements.sql"),
+    },
 ];
 
 /// What a migration will do, or has done.

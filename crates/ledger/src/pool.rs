@@ -23,6 +23,12 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// How long a writer waits for another one of the same file.
 const BUSY_DEADLINE: Duration = Duration::from_secs(10);
 
+/// A statement for one row, and the same for any number of them; the latter is in PostgreSQL's words alone.
+pub struct Statement {
+    pub one: String,
+    pub each: String,
+}
+
 /// Connections to the database.
 #[derive(Clone, Debug)]
 pub enum Pool {
@@ -60,6 +66,14 @@ impl Pool {
         }
     }
 
+    /// How many may read at a time, and leave connections to those who write and listen.
+    pub fn max_readings(&self) -> usize {
+        match self {
+            Pool::Postgres(_) => MAX_POSTGRES_CONNECTIONS as usize / 2,
+            Pool::Sqlite(_) => MAX_SQLITE_CONNECTIONS as usize - 1,
+        }
+    }
+
     pub async fn begin(&self, intent: Intent) -> Result<Transaction, sqlx::Error> {
         let begin = match (self, intent) {
             (Pool::Postgres(_), Intent::Read) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -94,6 +108,64 @@ async fn to_the_end<T: Send + 'static>(
 }
 
 impl Transaction {
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Transaction::Postgres(_) => Dialect::Postgres,
+            Transaction::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Runs a statement for each of these rows, which have values of these kinds.
+    pub async fn execute_each(
+        &mut self,
+        statement: Statement,
+        kinds: &[Kind],
+        rows: &[Vec<Value>],
+    ) -> Result<(), sqlx::Error> {
+        match self {
+            Transaction::Postgres(transaction) => {
+                let rows: Vec<&[Value]> = rows.iter().map(Vec::as_slice).collect();
+                let query = postgres::bind_each(sqlx::query(AssertSqlSafe(statement.each)), kinds, &rows);
+                query.execute(&mut **transaction).await.map(drop)
+            }
+            Transaction::Sqlite(_) => {
+                for row in rows {
+                    self.execute(statement.one.clone(), row).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks a question for each of these values, which are of the kinds `asked`; answers each with rows of the kinds `answered`.
+    pub async fn fetch_each(
+        &mut self,
+        statement: &Statement,
+        asked: &[Kind],
+        values: &[&[Value]],
+        answered: &[Kind],
+    ) -> Result<Vec<Vec<Vec<Value>>>, sqlx::Error> {
+        match self {
+            Transaction::Postgres(transaction) => {
+                let query = sqlx::query(AssertSqlSafe(statement.each.clone()));
+                let rows = postgres::bind_each(query, asked, values).fetch_all(&mut **transaction).await?;
+                let mut all = vec![Vec::new(); values.len()];
+                for row in &rows {
+                    let (place, values) = postgres::read_placed(row, answered)?;
+                    all.get_mut(place).ok_or(sqlx::Error::RowNotFound)?.push(values);
+                }
+                Ok(all)
+            }
+            Transaction::Sqlite(_) => {
+                let mut all = Vec::with_capacity(values.len());
+                for values in values {
+                    all.push(self.fetch(statement.one.clone(), answered, values).await?);
+                }
+                Ok(all)
+            }
+        }
+    }
+
     /// Runs a statement; says how many rows it touched. `sql` is made of names of ours, never of anybody's input.
     pub async fn execute(&mut self, sql: String, values: &[Value]) -> Result<u64, sqlx::Error> {
         match self {

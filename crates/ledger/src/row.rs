@@ -1,12 +1,13 @@
 //! What a table is, and how a Rust value is a row of it.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::key::Key;
 use crate::value::{Kind, Value};
 
 /// A table: its name and its columns in the order in which rows give their values.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Table {
     /// As the database calls it, in lower case.
     pub name: &'static str,
@@ -15,7 +16,7 @@ pub struct Table {
 }
 
 /// A column.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Column {
     /// As the database calls it.
     pub name: &'static str,
@@ -27,6 +28,21 @@ pub struct Column {
     pub max_chars: usize,
     /// Whether the original has no such column.
     pub ours: bool,
+}
+
+/// No two tables have one name.
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Table {}
+
+impl Hash for Table {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
 }
 
 impl Table {

@@ -14,6 +14,7 @@
 mod bell;
 mod cursor;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
@@ -153,7 +154,7 @@ async fn head(transaction: &mut Transaction, dialect: Dialect) -> Result<(i64, S
         Some([Value::Integer(Some(cut)), Value::Text(Some(now))]) => Snapshot::parse(now).map(|now| (*cut, now)),
         _ => None,
     };
-    let unreadable = || LedgerError::Query { act, source: sqlx::Error::Decode("it is not said".into()) };
+    let unreadable = || LedgerError::Query { act, source: Arc::new(sqlx::Error::Decode("it is not said".into())) };
     found.ok_or_else(unreadable)
 }
 

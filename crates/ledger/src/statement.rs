@@ -1,5 +1,7 @@
 //! The words of SQL for a change or a question, in the dialect of either database. Values never stand in them.
 
+pub mod each;
+
 use crate::row::{Column, Table};
 use crate::value::Kind;
 
@@ -23,13 +25,9 @@ impl Dialect {
 
     /// A column as it is read.
     pub fn selected(self, column: &Column) -> String {
-        let name = column.name;
-        match (self, column.kind) {
-            (Dialect::Postgres, Kind::Moment) => format!("(extract(epoch from {name}) * 1000000)::bigint"),
-            (Dialect::Postgres, Kind::Integer) => format!("{name}::bigint"),
-            // A column may become wider while a connection has the question prepared; its answer's type must not change with it.
-            (Dialect::Postgres, Kind::Text | Kind::Secret) => format!("{name}::text"),
-            _ => name.to_string(),
+        match self {
+            Dialect::Postgres => selected(column),
+            Dialect::Sqlite => column.name.to_string(),
         }
     }
 
@@ -53,18 +51,16 @@ impl Dialect {
 
     /// Adds a row, or replaces the one of its key.
     pub fn put(self, table: &Table) -> String {
-        let rest = table.columns.iter().filter(|column| !column.key);
-        let sets: Vec<String> = rest.map(|column| format!("{0} = excluded.{0}", column.name)).collect();
-        let then = if sets.is_empty() { "nothing".to_string() } else { format!("update set {}", sets.join(", ")) };
-        format!("{} on conflict ({}) do {then}", self.insert(table), key_names(table))
+        format!("{} on conflict ({}) do {}", self.insert(table), key_names(table), excluded(table))
     }
 
-    /// Replaces a row: first come all its values, then its key again.
+    /// Replaces the row of a key by all its values.
     pub fn update(self, table: &Table) -> String {
-        let columns = table.columns.iter().enumerate();
-        let sets: Vec<String> =
-            columns.map(|(at, column)| format!("{} = {}", column.name, self.parameter(at + 1, column.kind))).collect();
-        format!("update {} set {} where {}", table.name, sets.join(", "), key_is(table, table.columns.len()))
+        let columns = || table.columns.iter().enumerate();
+        let is = |(at, column): (usize, &Column)| format!("{} = {}", column.name, self.parameter(at + 1, column.kind));
+        let sets: Vec<String> = columns().map(is).collect();
+        let key: Vec<String> = columns().filter(|(_, column)| column.key).map(is).collect();
+        format!("update {} set {} where {}", table.name, sets.join(", "), key.join(" and "))
     }
 
     /// The row of a key, which nobody changes until the transaction ends.
@@ -75,12 +71,12 @@ impl Dialect {
             // The whole database is ours from the beginning of a transaction that writes.
             (Dialect::Sqlite, _) => "",
         };
-        format!("select {} from {} where {}{lock}", self.list(table), table.name, key_is(table, 0))
+        format!("select {} from {} where {}{lock}", self.list(table), table.name, key_is(table))
     }
 
     /// Removes the row of a key.
     pub fn delete(self, table: &Table) -> String {
-        format!("delete from {} where {}", table.name, key_is(table, 0))
+        format!("delete from {} where {}", table.name, key_is(table))
     }
 
     /// How many rows have given values in some columns.
@@ -144,16 +140,35 @@ pub enum Lock {
 }
 
 /// A column that has one of so many given values, or none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Equal {
     pub column: &'static Column,
     pub null: bool,
     pub values: usize,
 }
 
-fn key_is(table: &Table, before: usize) -> String {
+/// A column as PostgreSQL is asked for it.
+fn selected(column: &Column) -> String {
+    let name = column.name;
+    match column.kind {
+        Kind::Moment => format!("(extract(epoch from {name}) * 1000000)::bigint"),
+        Kind::Integer => format!("{name}::bigint"),
+        // A column may become wider while a connection has the question prepared; its answer's type must not change with it.
+        Kind::Text | Kind::Secret => format!("{name}::text"),
+        _ => name.to_string(),
+    }
+}
+
+/// What becomes of a row whose key is there.
+fn excluded(table: &Table) -> String {
+    let rest = table.columns.iter().filter(|column| !column.key);
+    let sets: Vec<String> = rest.map(|column| format!("{0} = excluded.{0}", column.name)).collect();
+    if sets.is_empty() { "nothing".to_string() } else { format!("update set {}", sets.join(", ")) }
+}
+
+fn key_is(table: &Table) -> String {
     let keys = table.keys().enumerate();
-    let equal: Vec<String> = keys.map(|(at, column)| format!("{} = ${}", column.name, before + at + 1)).collect();
+    let equal: Vec<String> = keys.map(|(at, column)| format!("{} = ${}", column.name, at + 1)).collect();
     equal.join(" and ")
 }
 

@@ -1,9 +1,11 @@
 //! What a column can hold, the same on both databases.
 
+use std::hash::{Hash, Hasher};
+
 use crate::secret::Secret;
 
 /// Microseconds since 1970, UTC: what PostgreSQL's TIMESTAMP resolves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment {
     /// Microseconds since 1970-01-01T00:00:00Z.
     pub unix_us: i64,
@@ -27,7 +29,7 @@ impl Moment {
 }
 
 /// What kind of value a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Text.
     Text,
@@ -78,6 +80,20 @@ impl Value {
         match self {
             Value::Text(text) => text.as_deref(),
             _ => None,
+        }
+    }
+}
+
+/// Credentials are alike here: nothing of them goes anywhere.
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Value::Text(text) => text.hash(state),
+            Value::Secret(_) => {}
+            Value::Integer(number) => number.hash(state),
+            Value::Boolean(yes) => yes.hash(state),
+            Value::Moment(moment) => moment.hash(state),
+            Value::Bytes(bytes) => bytes.hash(state),
         }
     }
 }

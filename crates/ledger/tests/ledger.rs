@@ -15,3 +15,5 @@ mod signals;
 #[cfg(feature = "real")]
 #[path = "ledger/takeover.rs"]
 mod takeover;
+#[path = "ledger/together.rs"]
+mod together;

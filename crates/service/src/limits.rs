@@ -14,8 +14,9 @@ const WRITES_PER_SECOND: u32 = 1000;
 const WRITES_PER_MINUTE: u32 = 60_000;
 /// The longest wait after failures: a database that is back is noticed within this.
 const BACKOFF_MAX: Duration = Duration::from_secs(15);
-/// Units of one operator that decide at a time; a database gives out as many connections.
-const MAX_CONCURRENT: u32 = 12;
+/// Units of one operator that decide at a time. What those ask of the database who come at the same time is asked together, so that
+/// many cost it less than few.
+const MAX_CONCURRENT: u32 = 48;
 /// How long a decision may take, with all it asks of the database.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -39,5 +40,5 @@ pub fn limits() -> Limits {
 
 /// The limits of a process that hosts nothing but roles.
 pub fn global() -> GlobalLimits {
-    GlobalLimits { max_concurrent: 4 * MAX_CONCURRENT, requests_per_second: 4000, ..GlobalLimits::default() }
+    GlobalLimits { max_concurrent: 2 * MAX_CONCURRENT, requests_per_second: 4000, ..GlobalLimits::default() }
 }

@@ -75,7 +75,7 @@ pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, F
     counts.deployments = view.list::<DeploymentToApplication>(&Filter::all()).await?.len() as u64;
     counts.instances = entries(&mut view).await?;
     counts.moves = view.list::<Move>(&Filter::all()).await?.iter().filter(|row| moving::is_open(row)).count() as u64;
-    view.end().await?;
+    view.end();
     if let Some(engine) = engine {
         counts.engine = Some(look(engine, &counts.instances).await?);
     }

@@ -104,7 +104,7 @@ pub async fn has_instance(store: &Store, cluster: &Uid) -> Result<bool, ServiceE
     for instance in &instances {
         found = found || rows::is_at(&mut view, instance, cluster).await?;
     }
-    view.end().await?;
+    view.end();
     Ok(found)
 }
 

@@ -65,7 +65,7 @@ impl Store {
         for _ in 0..MAX_ATTEMPTS {
             let mut view = self.ledger.view().await?;
             let (changes, outcome) = decide(&mut view).await?;
-            view.end().await?;
+            view.end();
             if changes.is_empty() {
                 return Ok(outcome);
             }

@@ -31,7 +31,8 @@ fn a_database_is_planned_made_and_then_left_alone() {
         "database     SQLite in gitops.db\nfound        nothing\nmake         1: the tables of the original\n\
          make         2: wider columns, indexes, log of changes\nmake         3: which Argo CD serves whom\n\
          make         4: what is to be removed from clusters of tenants\nmake         5: what a backend was told\n\
-         make         6: tokens of service accounts on clusters of tenants\n"
+         make         6: tokens of service accounts on clusters of tenants\n\
+         make         7: changes are logged by statement\n"
     );
     assert!(!folder.path().join("gitops.db").exists(), "a plan makes no file");
     let made = migrate(folder.path(), &base);
@@ -39,7 +40,7 @@ fn a_database_is_planned_made_and_then_left_alone() {
     assert!(told(&made).contains("made         2: wider columns"), "{}", told(&made));
     let again = migrate(folder.path(), &[&base[..], &["--dry-run"]].concat());
     assert_eq!(again.status.code(), Some(0));
-    assert_eq!(told(&again), "database     SQLite in gitops.db\nfound        version 6\nnothing to do\n");
+    assert_eq!(told(&again), "database     SQLite in gitops.db\nfound        version 7\nnothing to do\n");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Changing.
 
-use super::view::{count, kinds, open};
-use super::{Ledger, LedgerError, within};
+use super::question::{Question, kinds};
+use super::view::{counted, open};
+use super::{Filter, Ledger, LedgerError, within};
 use crate::change::{Bound, Change};
 use crate::key::Key;
 use crate::pool::{Intent, Transaction};
@@ -90,9 +91,7 @@ async fn make(
         }
         Change::Update { was, .. } => {
             same(transaction, dialect, sealing, table, was, Lock::Update).await?;
-            let mut values = sealed(table, &key, row, sealing)?;
-            values.extend(texts(&key_of(table, was)));
-            (dialect.update(table), values)
+            (dialect.update(table), sealed(table, &key, row, sealing)?)
         }
     };
     let made = within("write a row", transaction.execute(sql, &values)).await;
@@ -140,8 +139,20 @@ async fn within_bounds(
     Ok(())
 }
 
+/// How many rows a filter lets through, what was written in this transaction included.
+async fn count(
+    transaction: &mut Transaction,
+    dialect: Dialect,
+    table: &'static Table,
+    rows: &Filter,
+) -> Result<u64, LedgerError> {
+    let question = Question::count(table, rows)?;
+    let (sql, kinds) = (question.shape().statement(dialect).one, question.shape().answered());
+    Ok(counted(&within("count rows", transaction.fetch(sql, &kinds, &question.values)).await?))
+}
+
 /// NULL is what a row says as an empty text, or as no.
-fn alike(now: &Value, was: &Value) -> bool {
+pub(super) fn alike(now: &Value, was: &Value) -> bool {
     match (now, was) {
         (Value::Text(now), Value::Text(was)) => {
             now.as_deref().unwrap_or_default() == was.as_deref().unwrap_or_default()
@@ -151,7 +162,7 @@ fn alike(now: &Value, was: &Value) -> bool {
     }
 }
 
-fn texts(key: &Key) -> Vec<Value> {
+pub(super) fn texts(key: &Key) -> Vec<Value> {
     key.parts().iter().map(|part| Value::from(part.as_str())).collect()
 }
 
@@ -170,11 +181,9 @@ pub(crate) fn sealed(table: &Table, key: &Key, values: &[Value], sealing: &Seali
 fn name(error: LedgerError, table: &'static Table, key: &Key) -> LedgerError {
     let LedgerError::Query { act, source } = error else { return error };
     let (table, key) = (table.name, key.to_string());
-    match &source {
-        sqlx::Error::Database(refusal) if refusal.is_unique_violation() => LedgerError::Taken { table, key, source },
-        sqlx::Error::Database(refusal) if refusal.is_foreign_key_violation() => {
-            LedgerError::Dangling { table, key, source }
-        }
+    match source.as_database_error() {
+        Some(refusal) if refusal.is_unique_violation() => LedgerError::Taken { table, key, source },
+        Some(refusal) if refusal.is_foreign_key_violation() => LedgerError::Dangling { table, key, source },
         _ => LedgerError::Query { act, source },
     }
 }

@@ -1,5 +1,7 @@
 //! What can go wrong between us and the database.
 
+use std::sync::Arc;
+
 use crate::row::Unreadable;
 use crate::seal::SealError;
 
@@ -20,9 +22,9 @@ pub enum LedgerError {
     Query {
         /// What was asked.
         act: &'static str,
-        /// What the driver says.
+        /// What the driver says, to all who asked together.
         #[source]
-        source: sqlx::Error,
+        source: Arc<sqlx::Error>,
     },
     /// The database did not answer in time.
     #[error("could not {act} in time: the database did not answer for {deadline_s} seconds")]
@@ -61,7 +63,7 @@ pub enum LedgerError {
         key: String,
         /// What the driver says.
         #[source]
-        source: sqlx::Error,
+        source: Arc<sqlx::Error>,
     },
     /// A row that this one refers to is missing, or a row that is to go is still referred to.
     #[error("could not write `{table}` {key}: it refers to a row that is missing, or is itself referred to")]
@@ -72,7 +74,7 @@ pub enum LedgerError {
         key: String,
         /// What the driver says.
         #[source]
-        source: sqlx::Error,
+        source: Arc<sqlx::Error>,
     },
     /// A value does not fit its column.
     #[error("could not write `{table}` {key}: `{column}` has {chars} characters and takes {max_chars}")]
@@ -123,8 +125,39 @@ const BUSY: [&str; 3] = ["5", "261", "517"];
 impl LedgerError {
     /// Whether to try the same again is all it takes: nothing was done, and nothing is wrong with what was asked.
     pub fn is_passing(&self) -> bool {
-        let LedgerError::Query { source: sqlx::Error::Database(error), .. } = self else { return false };
-        error.code().is_some_and(|code| PASSING.contains(&&*code) || BUSY.contains(&&*code))
+        self.refusal()
+            .and_then(|error| error.code())
+            .is_some_and(|code| PASSING.contains(&&*code) || BUSY.contains(&&*code))
+    }
+
+    /// Whether the database did not answer: nobody knows what became of what it was asked.
+    pub(super) fn is_silence(&self) -> bool {
+        match self {
+            LedgerError::Late { .. } => true,
+            LedgerError::Query { .. } => self.refusal().is_none(),
+            _ => false,
+        }
+    }
+
+    /// What the database itself said to a question: whatever it was asked is undone.
+    fn refusal(&self) -> Option<&dyn sqlx::error::DatabaseError> {
+        match self {
+            LedgerError::Query { source, .. } => source.as_database_error(),
+            _ => None,
+        }
+    }
+
+    /// The same, for another of those who asked together.
+    pub(super) fn shared(&self) -> LedgerError {
+        match self {
+            LedgerError::Late { act, deadline_s } => LedgerError::Late { act, deadline_s: *deadline_s },
+            LedgerError::Query { act, source } => LedgerError::Query { act, source: Arc::clone(source) },
+            // Nothing else is said to several.
+            other => {
+                let source = Arc::new(sqlx::Error::Protocol(other.to_string()));
+                LedgerError::Query { act: "ask the database together with others", source }
+            }
+        }
     }
 
     /// Whether the decision was made on rows that are others now: read again and decide again.
@@ -153,7 +186,8 @@ impl LedgerError {
     /// Which of the usual troubles this is.
     pub fn trouble(&self) -> Option<Trouble> {
         match self {
-            LedgerError::Connect { source, .. } | LedgerError::Query { source, .. } => trouble_of(source),
+            LedgerError::Connect { source, .. } => trouble_of(source),
+            LedgerError::Query { source, .. } => trouble_of(source),
             LedgerError::Late { .. } => Some(Trouble::Unreachable),
             _ => None,
         }

@@ -86,7 +86,7 @@ pub async fn list(
     for row in rows {
         entries.push(shown(&mut view, row).await?);
     }
-    view.end().await.map_err(of_ledger)?;
+    view.end();
     let next = entries.last().filter(|_| more).map(|last| last.id.clone());
     Ok(Json(Page { entries, r#continue: next }))
 }
@@ -101,7 +101,7 @@ pub async fn read(State(service): State<Service>, caller: Caller, Named(id): Nam
     let mut view = service.ledger.view().await.map_err(of_ledger)?;
     let row = view.get::<EngineInstance>(&Key::from(id.as_str())).await.map_err(of_ledger)?;
     let shown = shown(&mut view, row.ok_or_else(missing)?).await?;
-    view.end().await.map_err(of_ledger)?;
+    view.end();
     Ok(Json(shown))
 }
 

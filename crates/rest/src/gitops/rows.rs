@@ -25,7 +25,7 @@ pub async fn application(ledger: &Ledger, uid: &str) -> Result<Option<(Applicati
         }
         None => None,
     };
-    view.end().await.map_err(of_ledger)?;
+    view.end();
     Ok(found)
 }
 
@@ -42,7 +42,7 @@ pub async fn context(ledger: &Ledger, uid: &str) -> Result<Option<String>, Probl
         Some(row) => view.get::<ClusterCredentials>(&Key::from(&row.credentials)).await.map_err(of_ledger)?,
         None => None,
     };
-    view.end().await.map_err(of_ledger)?;
+    view.end();
     Ok(credentials.and_then(|credentials| credentials.kube_config_context))
 }
 

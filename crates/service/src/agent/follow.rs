@@ -12,7 +12,7 @@ use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationState};
 use switchboard_ledger::rows::Operation;
-use switchboard_ledger::{Signal, View};
+use switchboard_ledger::{Key, Signal, View};
 use tokio::time::Instant;
 
 use super::{Agent, OPERATIONS_NAME, moved};
@@ -127,19 +127,18 @@ impl Agent {
                 woken.entry(tenant).or_default().push(unit);
             }
         }
-        view.end().await?;
+        view.end();
         Ok(woken)
     }
 
     /// Those of these rows that are open; the others are forgotten.
     async fn of_keys(&self, view: &mut View, keys: &BTreeSet<&str>) -> Result<Vec<Operation>, ServiceError> {
-        let mut open = Vec::new();
-        for key in keys {
-            let id = OperationId::from(*key);
-            match rows::operation(view, &id).await?.filter(rows::is_open) {
-                Some(row) => open.push(row),
-                None => self.open().remove(&id),
-            }
+        let wanted: Vec<Key> = keys.iter().map(|key| Key::from(*key)).collect();
+        let mut open: Vec<Operation> = view.get_each(&wanted).await?;
+        open.retain(rows::is_open);
+        let is_open: BTreeSet<&str> = open.iter().map(|row| row.id.as_str()).collect();
+        for key in keys.difference(&is_open) {
+            self.open().remove(&OperationId::from(*key));
         }
         Ok(open)
     }

@@ -40,7 +40,7 @@ impl Agent {
                 woken.entry(PROJECTS_NAME).or_default().extend(projects);
             }
         }
-        view.end().await?;
+        view.end();
         for (operator, units) in woken.into_iter().filter(|(_, units)| !units.is_empty()) {
             // A kernel that has stopped looks again when it is back.
             let _ = handle.tell(OperatorName::new(operator), units.into_iter().collect()).await;

@@ -202,7 +202,7 @@ impl Operations {
         }
         let mut view = self.0.store().ledger().view().await?;
         let names = names_of(&mut view, ring).await?;
-        view.end().await?;
+        view.end();
         Ok(names)
     }
 

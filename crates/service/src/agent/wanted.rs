@@ -173,7 +173,7 @@ impl Agent {
             let units = used.chain([&row.instance]).filter_map(|instance| unit(instance, &name));
             woken.entry(SECRETS_NAME).or_default().extend(units);
         }
-        view.end().await?;
+        view.end();
         for (operator, units) in woken {
             // A kernel that has stopped looks again when it is back.
             let _ = handle.tell(OperatorName::new(operator), units.into_iter().collect()).await;

@@ -62,7 +62,7 @@ mod tests {
         let argocd = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
         let mut view = ledger.view().await.unwrap();
         let changes = instance::register(&mut view, &"system".into(), &argocd, ids::new, Moment::default()).await;
-        view.end().await.unwrap();
+        view.end();
         ledger.commit(&changes.unwrap()).await.unwrap();
         let backend = Backend::new(Store::new(ledger, tokio::runtime::Handle::current()), Settings::default());
         let decided = async |path: Option<&str>, status: Value| {

@@ -33,6 +33,9 @@ struct Woken {
     all: bool,
 }
 
+/// Rows that changed, by table.
+type Changed<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
 impl Woken {
     fn of(&mut self, operator: &'static str) -> &mut BTreeSet<Unit> {
         self.units.entry(operator).or_default()
@@ -108,28 +111,27 @@ impl Backend {
             return Ok(woken);
         }
         let mut view = self.store().ledger().view().await?;
-        let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+        if news.contains(&Signal::Everything) {
+            self.settled().unsettle_all();
+            self.0.environments.unsettle_all();
+            self.0.credentials.unsettle_all();
+            let open = open_operations(&mut view).await?;
+            self.open().keep(&open.iter().map(|row| row.id.clone()).collect());
+            open.iter().for_each(|row| self.note(row));
+            everything(&mut view, &mut woken).await?;
+        }
+        let mut changed = Changed::new();
         for signal in news {
-            match signal {
-                Signal::Everything => {
-                    self.settled().unsettle_all();
-                    self.0.environments.unsettle_all();
-                    self.0.credentials.unsettle_all();
-                    let open = open_operations(&mut view).await?;
-                    self.open().keep(&open.iter().map(|row| row.id.clone()).collect());
-                    open.iter().for_each(|row| self.note(row));
-                    everything(&mut view, &mut woken).await?;
-                }
-                Signal::Changed { table, key } if seen.insert((table, key)) => {
-                    if waiting.matters(signal) && roomless::leaves_room(&mut view, table, key).await? {
-                        woken.of(DEPLOYMENTS_NAME).extend(waiting.all());
-                    }
-                    self.changed(&mut view, table, key, &mut woken).await?;
-                }
-                Signal::Changed { .. } => {}
+            if let Signal::Changed { table, key } = signal
+                && changed.entry(table).or_default().insert(key)
+                && waiting.matters(signal)
+                && roomless::leaves_room(&mut view, table, key).await?
+            {
+                woken.of(DEPLOYMENTS_NAME).extend(waiting.all());
             }
         }
-        view.end().await?;
+        self.changed(&mut view, &changed, &mut woken).await?;
+        view.end();
         Ok(woken)
     }
 
@@ -143,44 +145,45 @@ impl Backend {
         self.open().add(row.id.clone(), Instant::now() + left, row.instance.clone());
     }
 
-    async fn changed(&self, view: &mut View, table: &str, key: &str, woken: &mut Woken) -> Result<(), ServiceError> {
-        match table {
-            "applicationstate" => deployment(view, key, woken).await,
-            // A tenant that is new has no settled project yet.
-            "clusteruser" => match view.get::<ClusterUser>(&Key::from(key)).await?.and_then(|user| user.display_name) {
-                Some(name) => {
-                    self.settled().unsettle(&name);
-                    woken.of(TENANTS_NAME).insert(Unit::object("", &name));
-                    Ok(())
-                }
-                None => Ok(()),
-            },
-            "operation" => match view.get::<Operation>(&Key::from(key)).await? {
-                Some(row) => {
-                    self.note(&row);
-                    // Who opened it knows.
-                    if is_open(&row) {
-                        return Ok(());
-                    }
-                    if self.sweep().is_none() {
-                        woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
-                    }
-                    let waits = removal_of(&row.id).and_then(|removal| self.removals().remove(&removal));
-                    woken.of(DEPLOYMENTS_NAME).extend(waits);
-                    of_operation(view, &row, woken).await
-                }
-                None => {
-                    self.open().remove(&key.into());
-                    Ok(())
-                }
-            },
-            // Whatever waits for a first one has no rows.
-            "gitopsengineinstance" | "switchboard_instance" => {
-                woken.all = true;
-                Ok(())
-            }
-            _ => Ok(()),
+    /// Whom changed rows are about. Rows of one table are read together: many change at the same time.
+    async fn changed(&self, view: &mut View, all: &Changed<'_>, woken: &mut Woken) -> Result<(), ServiceError> {
+        let of = |table: &str| all.get(table).into_iter().flatten().copied();
+        let keys = |table: &str| of(table).map(Key::from).collect::<Vec<_>>();
+        // A tenant that is new has no settled project yet.
+        for user in view.get_each::<ClusterUser>(&keys("clusteruser")).await? {
+            let Some(name) = user.display_name else { continue };
+            self.settled().unsettle(&name);
+            woken.of(TENANTS_NAME).insert(Unit::object("", &name));
         }
+        let mut applications: BTreeSet<String> = of("applicationstate").map(str::to_string).collect();
+        let mut syncs: BTreeSet<String> = BTreeSet::new();
+        let rows: Vec<Operation> = view.get_each(&keys("operation")).await?;
+        let there: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+        for key in of("operation").filter(|key| !there.contains(key)) {
+            self.open().remove(&key.into());
+        }
+        for row in &rows {
+            self.note(row);
+            // Who opened it knows.
+            if is_open(row) {
+                continue;
+            }
+            if self.sweep().is_none() {
+                woken.of(UPKEEP_NAME).insert(Unit::object("", upkeep::UNIT));
+            }
+            let waits = removal_of(&row.id).and_then(|removal| self.removals().remove(&removal));
+            woken.of(DEPLOYMENTS_NAME).extend(waits);
+            match row.resource {
+                OperationResource::Application => applications.insert(row.resource_id.clone()),
+                OperationResource::SyncOperation => syncs.insert(row.resource_id.clone()),
+                _ => continue,
+            };
+        }
+        deployments(view, &applications, woken).await?;
+        runs(view, &syncs, woken).await?;
+        // Whatever waits for a first one has no rows.
+        woken.all |= all.contains_key("gitopsengineinstance") || all.contains_key("switchboard_instance");
+        Ok(())
     }
 }
 
@@ -211,26 +214,19 @@ async fn wake(handle: &Handle, woken: Woken) -> bool {
     true
 }
 
-async fn of_operation(view: &mut View, row: &Operation, woken: &mut Woken) -> Result<(), ServiceError> {
-    match row.resource {
-        OperationResource::Application => deployment(view, &row.resource_id, woken).await,
-        OperationResource::SyncOperation => resource(view, ApiResource::SyncRun, &row.resource_id, woken).await,
-        OperationResource::ManagedEnvironment | OperationResource::RepositoryCredentials => Ok(()),
-        OperationResource::EngineInstance => Ok(()),
-    }
-}
-
-async fn deployment(view: &mut View, application: &str, woken: &mut Woken) -> Result<(), ServiceError> {
-    let filter = Filter::all().is("application_id", application);
-    for mapping in view.list::<DeploymentToApplication>(&filter).await? {
-        woken.of(DEPLOYMENTS_NAME).extend(unit_of(&mapping));
-    }
+async fn deployments(view: &mut View, of: &BTreeSet<String>, woken: &mut Woken) -> Result<(), ServiceError> {
+    let filter = |application: &String| Filter::all().is("application_id", application.as_str());
+    let filters: Vec<Filter> = of.iter().map(filter).collect();
+    let mappings: Vec<DeploymentToApplication> = view.list_each(&filters).await?;
+    woken.of(DEPLOYMENTS_NAME).extend(mappings.iter().filter_map(unit_of));
     Ok(())
 }
 
-async fn resource(view: &mut View, of: ApiResource, key: &str, woken: &mut Woken) -> Result<(), ServiceError> {
-    let filter = Filter::all().is("api_resource_type", of).is("db_relation_key", key);
-    for mapping in view.list::<ApiToDatabase>(&filter).await? {
+async fn runs(view: &mut View, of: &BTreeSet<String>, woken: &mut Woken) -> Result<(), ServiceError> {
+    let filter =
+        |key: &String| Filter::all().is("api_resource_type", ApiResource::SyncRun).is("db_relation_key", key.as_str());
+    let filters: Vec<Filter> = of.iter().map(filter).collect();
+    for mapping in view.list_each::<ApiToDatabase>(&filters).await? {
         woken.of(operator_of(mapping.resource)).insert(Unit::object(&mapping.namespace, &mapping.name));
     }
     Ok(())

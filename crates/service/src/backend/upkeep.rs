@@ -93,7 +93,7 @@ impl Upkeep {
         {
             instances.clear();
         }
-        view.end().await?;
+        view.end();
         let mut plan = Plan::in_order();
         let rings = tidy(&old, &[], &instances, now).writes;
         plan.mutations.extend(rings.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
@@ -166,7 +166,7 @@ mod tests {
         let namespace = Namespace { name: "argocd".to_string(), uid: "n".into() };
         let mut view = ledger.view().await.unwrap();
         let changes = instance::register(&mut view, &"s".into(), &namespace, ids::new, now).await.unwrap();
-        view.end().await.unwrap();
+        view.end();
         ledger.commit(&changes).await.unwrap();
         let instance: EngineInstance = ledger.list(&Filter::all()).await.unwrap().remove(0);
         let over = Operation {
@@ -187,7 +187,7 @@ mod tests {
         let mut view = ledger.view().await.unwrap();
         let (_, plan) = upkeep.tidy(&mut view, now).await.unwrap();
         assert!(plan.again.is_some_and(|again| again > Duration::from_secs(600)), "it goes later");
-        view.end().await.unwrap();
+        view.end();
         let new = Operation { id: "new".into(), state: OperationState::Waiting, ..over.clone() };
         ledger.commit(&[Change::insert(&new)]).await.unwrap();
         let rings = async |ms: i64| upkeep.ring(&instance.id, now.plus_ms(ms)).await.unwrap().mutations.len();

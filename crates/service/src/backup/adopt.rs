@@ -65,7 +65,7 @@ async fn near(ledger: &Ledger, cluster: &Uid) -> Result<Vec<EngineInstance>, Bac
             near.push(instance);
         }
     }
-    view.end().await?;
+    view.end();
     Ok(near)
 }
 
@@ -117,7 +117,7 @@ async fn let_go(ledger: &Ledger, here: &[EngineInstance], found: &Places<'_>) ->
         for mapping in mappings {
             changes.extend(deployment::forget(&rows::deployment(&mut view, mapping).await?));
         }
-        view.end().await?;
+        view.end();
         ledger.commit(&changes).await?;
     }
     Ok(())
@@ -146,7 +146,7 @@ async fn known(ledger: &Ledger, engine: &Engine, cluster: &Uid, found: &Places<'
         let mut view = ledger.view().await?;
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
         let changes = instance::register(&mut view, cluster, &namespace, ids::new, now).await?;
-        view.end().await?;
+        view.end();
         ledger.commit(&changes).await?;
     }
     Ok(places.len())

@@ -39,7 +39,7 @@ impl Fleet {
         loop {
             let mut view = self.store.ledger().view().await?;
             let (row, changes) = self.beginning(&mut view, unit, target, &cluster).await?;
-            view.end().await?;
+            view.end();
             // If not, somebody else gave it something, or moves the unit: both are seen by looking again.
             if changes.is_empty() || self.store.commit(&changes).await? {
                 return Ok(row);
@@ -155,7 +155,7 @@ impl Fleet {
                 open.push(row);
             }
         }
-        view.end().await?;
+        view.end();
         Ok(open)
     }
 

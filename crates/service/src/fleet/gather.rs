@@ -81,7 +81,7 @@ impl Fleet {
     pub(super) async fn gather(&self, id: &MoveId) -> Result<Gathered, FleetError> {
         let mut view = self.store.ledger().view().await?;
         let rows = self.rows(&mut view, id).await?;
-        view.end().await?;
+        view.end();
         let at_source = match &rows.source {
             Some(source) => self.applications(&source.namespace, &rows).await?,
             None => vec![],

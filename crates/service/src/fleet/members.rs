@@ -88,7 +88,7 @@ impl Fleet {
             if instances.iter().any(is_anew) {
                 changes.extend(refill::changes(&mut view, &instance, registration.now).await?);
             }
-            view.end().await?;
+            view.end();
             if self.store.commit(&changes).await? {
                 return Ok(instance);
             }
@@ -102,7 +102,7 @@ impl Fleet {
         let mut view = self.store.ledger().view().await?;
         let known: Vec<EngineInstance> = view.list(&Filter::all().is("namespace_name", name)).await?;
         let user = rows::user(&mut view, &uid).await?;
-        view.end().await?;
+        view.end();
         let is_instance = known.iter().any(|instance| instance.namespace_uid == uid);
         if is_instance || user.is_some() {
             return Ok(!is_instance);
@@ -132,7 +132,7 @@ impl Fleet {
     pub async fn list(&self) -> Result<Vec<Entry>, FleetError> {
         let mut view = self.store.ledger().view().await?;
         let entries = entries(&mut view).await?;
-        view.end().await?;
+        view.end();
         Ok(entries)
     }
 
@@ -145,7 +145,7 @@ impl Fleet {
         loop {
             let mut view = self.store.ledger().view().await?;
             let entry = entry_of(&mut view, namespace, &cluster).await?;
-            view.end().await?;
+            view.end();
             let found = entry.candidate.member;
             let before = found.ok_or_else(|| FleetError::NoInstance(namespace.to_string()))?;
             let after = Member { state, ..before.clone() };
@@ -166,7 +166,7 @@ impl Fleet {
         let cluster = self.cluster().await?;
         let mut view = self.store.ledger().view().await?;
         let entry = entry_of(&mut view, namespace, &cluster).await?;
-        view.end().await?;
+        view.end();
         Ok(entry.candidate.instance)
     }
 }

@@ -37,7 +37,7 @@ impl Fleet {
                 true => gone(&mut view, entry).await?,
                 false => rehomed(&mut view, &all, entry, &left, self.now()).await?,
             };
-            view.end().await?;
+            view.end();
             if left.is_empty() {
                 self.without_secrets(namespace).await?;
             }

@@ -16,7 +16,7 @@ impl Fleet {
     pub async fn unit(&self, tenant: &str, environment: Option<&str>) -> Result<(Unit, Placement), FleetError> {
         let mut view = self.store.ledger().view().await?;
         let found = unit(&mut view, tenant, environment).await?;
-        view.end().await?;
+        view.end();
         found.ok_or_else(|| FleetError::NoUnit {
             tenant: tenant.to_string(),
             environment: environment.unwrap_or("its own namespace").to_string(),

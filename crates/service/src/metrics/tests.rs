@@ -89,7 +89,7 @@ async fn what_failed_and_went_well_since_is_no_failure() {
     let namespace = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
     let mut view = ledger.view().await.unwrap();
     let changes = instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, Moment::default()).await;
-    view.end().await.unwrap();
+    view.end();
     ledger.commit(&changes.unwrap()).await.unwrap();
     let instance = ledger.list::<EngineInstance>(&Filter::all()).await.unwrap().remove(0).id;
     let row = |id: &str, of: &str, at: i64, state: OperationState| Operation {

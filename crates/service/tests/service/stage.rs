@@ -241,7 +241,7 @@ impl Stage {
         let namespace = Namespace { name: name.into(), uid: uid(&made) };
         let mut view = self.ledger.view().await.unwrap();
         let changes = instance::register(&mut view, &uid(&system), &namespace, ids::new, Moment::default()).await;
-        view.end().await.unwrap();
+        view.end();
         self.ledger.commit(&changes.unwrap()).await.unwrap();
         if name != ARGOCD {
             self.others.lock().unwrap().push(Argo::start(self.engine.clone(), name));

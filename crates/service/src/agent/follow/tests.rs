@@ -16,7 +16,7 @@ pub async fn ledger() -> (Ledger, EngineInstance) {
     let namespace = Namespace { name: "argocd".to_string(), uid: "n".into() };
     let mut view = ledger.view().await.unwrap();
     let changes = instance::register(&mut view, &"s".into(), &namespace, ids::new, Moment::default()).await.unwrap();
-    view.end().await.unwrap();
+    view.end();
     ledger.commit(&changes).await.unwrap();
     let instance = ledger.list(&Filter::all()).await.unwrap().remove(0);
     (ledger, instance)
