@@ -232,8 +232,11 @@ async fn rows_of_every_table_are_written_and_read_at_once(base: Base) {
         ..samples::api()
     };
     round(&ledger, api, |row| ApiToDatabase { name: "prod".into(), ..row.clone() }).await;
-    let mapping =
-        |number: usize| KubernetesToDatabase { resource_uid: id(number).as_str().into(), ..samples::kubernetes() };
+    let mapping = |number: usize| KubernetesToDatabase {
+        resource_uid: id(number).as_str().into(),
+        relation_key: id(number),
+        ..samples::kubernetes()
+    };
     round(&ledger, mapping, Clone::clone).await;
     let apps: Vec<Change> = (0..8).map(|number| Change::insert(&samples::application(&id(number)))).collect();
     ledger.commit(&apps).await.unwrap();
