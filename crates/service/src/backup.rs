@@ -12,6 +12,7 @@ use switchboard_ledger::archive::Stored;
 use switchboard_ledger::{Ledger, LedgerError, Row};
 
 use crate::fleet::{Engine, EngineError};
+use crate::settings;
 
 pub use adopt::Adopted;
 pub use line::LineError;
@@ -37,6 +38,11 @@ pub enum BackupError {
         #[source]
         source: LineError,
     },
+    /// A namespace of an instance says that it is another database's.
+    #[error(
+        "could not restore: namespace `{0}`, which the backup takes for an Argo CD instance of its own, is one of another database\nhint: give the cluster of the backup's instances with --kubeconfig or --context; if that other database is gone, take the annotation `managed-gitops.redhat.com/database` off the namespace"
+    )]
+    OfAnother(String),
     /// The cluster failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -72,7 +78,13 @@ pub async fn restore(
 ) -> Result<(usize, Adopted), BackupError> {
     let rows: Vec<Stored> = read(from)?.into_iter().filter(is_kept).map(at_rest).collect();
     let objects = adopt::look(engine).await?;
+    // One that is older than that databases are told apart is taken for one of the database that it goes into.
+    let (own, before) = (adopt::database_of(&rows), settings::database(ledger).await?);
+    adopt::check(&rows, own.as_deref().or(before.as_deref()), engine).await?;
     ledger.import(&rows).await?;
+    if let Some(before) = before.filter(|_| own.is_none()) {
+        settings::keep_database(ledger, &before).await?;
+    }
     let adopted = adopt::adopt(ledger, engine, &objects).await?;
     Ok((rows.len(), adopted))
 }

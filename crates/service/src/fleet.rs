@@ -9,6 +9,7 @@
 
 mod carry;
 mod gather;
+mod mark;
 mod members;
 mod objects;
 mod refill;
@@ -23,6 +24,7 @@ use switchboard_ledger::ids::Uid;
 use switchboard_ledger::{LedgerError, Moment};
 
 pub use carry::Advance;
+pub use mark::Marked;
 pub(crate) use members::entries;
 pub use members::{Entry, Wanted};
 pub use objects::{Engine, EngineError};
@@ -68,6 +70,11 @@ pub enum FleetError {
         "could not take namespace `{0}` for an Argo CD instance: it is a tenant's, who would read there what others deploy with\nhint: give a namespace of its own, or --force if nobody else's units come to it"
     )]
     IsTenant(String),
+    /// The namespace says that it is another database's.
+    #[error(
+        "could not take namespace `{0}` for an Argo CD instance: it is one of another database, which deploys there\nhint: give another namespace, or --force if that database is gone"
+    )]
+    OfAnother(String),
     /// It still has units.
     #[error(
         "could not remove the Argo CD instance in `{namespace}`: it has {units} units\nhint: move them with `switchboard gitops fleet move`, and cordon it so that it gets no new ones"

@@ -12,8 +12,9 @@ use switchboard_object::yaml;
 
 use crate::asked::text;
 use crate::error::ServiceError;
+use crate::fleet::Engine;
 use crate::store::Store;
-use crate::{ids, instance, rows};
+use crate::{ids, instance, rows, settings};
 
 /// The namespace by whose uid a cluster is known; and what one is known by that has no such namespace.
 pub const SYSTEM: &str = "kube-system";
@@ -84,13 +85,45 @@ pub async fn install(client: &Client, more: &[Value], namespace: &str) -> Result
 /// When the cluster or the database fails.
 pub async fn first_instance(store: &Store, client: &Client, name: &str, now: Moment) -> Result<bool, SetupError> {
     let known: Vec<EngineInstance> = store.ledger().list(&Filter::all().limit(1)).await.map_err(ServiceError::from)?;
-    if !known.is_empty() {
-        return Ok(true);
-    }
-    let Some(found) = namespace(client, name).await? else { return Ok(false) };
     let cluster = known_as(client).await?;
-    store.settle(async |view| Ok((instance::register(view, &cluster, &found, ids::new, now).await?, ()))).await?;
+    if known.is_empty() {
+        let Some(found) = namespace(client, name).await? else { return Ok(false) };
+        store.settle(async |view| Ok((instance::register(view, &cluster, &found, ids::new, now).await?, ()))).await?;
+    }
+    mark(store, client, &cluster, known.is_empty()).await?;
     Ok(true)
+}
+
+/// Says of every Argo CD of a cluster that it is this database's, for whoever restores a backup. One that another database says is its
+/// own is taken only with `force`: where this one knew none, and was told which is its.
+async fn mark(store: &Store, client: &Client, cluster: &Uid, force: bool) -> Result<(), SetupError> {
+    let engine = Engine::new(client.clone());
+    let database = settings::own_database(store.ledger()).await.map_err(ServiceError::from)?;
+    let mut view = store.ledger().view().await.map_err(ServiceError::from)?;
+    let mut places = Vec::new();
+    for instance in view.list::<EngineInstance>(&Filter::all()).await.map_err(ServiceError::from)? {
+        if rows::is_at(&mut view, &instance, cluster).await.map_err(ServiceError::from)? {
+            places.push(instance.namespace);
+        }
+    }
+    view.end();
+    for place in &places {
+        let marked = match engine.marked(place).await {
+            Ok(Some(found)) if found.database.as_ref() == Some(&database) => Ok(()),
+            Ok(Some(found)) if found.is_of_another(Some(&database)) && !force => {
+                tracing::warn!(namespace = place, "an Argo CD of this database is said to be another's as well");
+                Ok(())
+            }
+            Ok(Some(_)) => engine.mark(place, Some(&database)).await,
+            other => other.map(drop),
+        };
+        // Whoever may not write to namespaces works all the same: `fleet add` marks it, too.
+        if let Err(error) = marked {
+            let error = crate::error::told(&error);
+            tracing::warn!(namespace = place, error, "could not mark an Argo CD as one of this database");
+        }
+    }
+    Ok(())
 }
 
 /// Whether any Argo CD that the database knows is on this cluster; true as well if it knows none.

@@ -70,7 +70,7 @@ struct Add {
     #[arg(long)]
     namespaced: bool,
 
-    /// Take the namespace though it is a tenant's, who can read there what all units of the instance deploy with
+    /// Take the namespace though it is another database's, or a tenant's, who can read there what all units of the instance deploy with
     #[arg(long)]
     force: bool,
 

@@ -42,6 +42,8 @@ struct Restored {
     rows: usize,
     instances: usize,
     moved: usize,
+    /// Namespaces with Applications of a service, which may be of another database.
+    unproven: Vec<String>,
 }
 
 impl fmt::Display for Restored {
@@ -69,7 +71,13 @@ impl Restore {
                 "warning: {replaced} rows were replaced\nhint: start backends and agents of this database anew if any ran meanwhile"
             ));
         }
-        let told = Restored { rows, instances: adopted.instances, moved: adopted.applications };
+        for namespace in &adopted.unproven {
+            say(format_args!(
+                "warning: namespace `{namespace}` has Applications of a GitOps Service, and nothing says that they are of this database: nothing there was touched\nhint: if they are, `switchboard gitops fleet add {namespace}`, and restore once more before backends and agents start"
+            ));
+        }
+        let told =
+            Restored { rows, instances: adopted.instances, moved: adopted.applications, unproven: adopted.unproven };
         form::print(&told, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
     }

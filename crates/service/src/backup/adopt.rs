@@ -9,25 +9,28 @@ use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
 use switchboard_gitops::fleet::moving::{self, Act};
 use switchboard_gitops::fleet::setup;
 use switchboard_gitops::flow::deployment;
-use switchboard_gitops::flow::tenant::Namespace;
-use switchboard_ledger::ids::{EngineInstanceId, Uid};
+use switchboard_ledger::archive::Stored;
+use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, Uid};
 use switchboard_ledger::rows::fleet::Placement;
+use switchboard_ledger::rows::settings::Setting;
 use switchboard_ledger::rows::{
     Application, ApplicationOwner, ClusterAccess, DeploymentToApplication, EngineCluster, EngineInstance,
     KubernetesToDatabase,
 };
-use switchboard_ledger::{Change, Filter, Key, Ledger, Moment};
+use switchboard_ledger::{Change, Filter, Key, Ledger, Moment, Row};
 
 use super::BackupError;
 use crate::fleet::Engine;
 use crate::setup::SYSTEM;
-use crate::{ids, instance, rows};
+use crate::{ids, instance, rows, settings};
 
 /// How many rows were put right.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Adopted {
-    /// Instances that the backup did not know, and that have Applications of this service.
+    /// Instances that the backup did not know, and whose namespaces say that they are of its database.
     pub instances: usize,
+    /// Namespaces with Applications of a service that nothing proves to be of this database. Nothing there was touched.
+    pub unproven: Vec<String>,
     /// Applications that are on another instance than the backup says.
     pub applications: usize,
 }
@@ -48,12 +51,17 @@ pub async fn adopt(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Resul
     }
     let cluster = uid(engine, SYSTEM).await?;
     made_anew(ledger, &cluster).await?;
-    let instances = known(ledger, engine, &cluster, &found).await?;
+    let (instances, unproven) = known(ledger, engine, &cluster, &found).await?;
     let here = near(ledger, &cluster).await?;
+    // What is in other namespaces may be of another database, under the same names and labels.
+    for places in found.values_mut() {
+        places.retain(|place| here.iter().any(|instance| instance.namespace == *place));
+    }
+    found.retain(|_, places| !places.is_empty());
     let applications = follow(ledger, &here, &found).await?;
     let_go(ledger, &here, &found).await?;
     wake(ledger, engine, &here, objects).await?;
-    Ok(Adopted { instances, applications })
+    Ok(Adopted { instances, unproven, applications })
 }
 
 /// The instances on a cluster: of the others nobody can say here what they have.
@@ -126,7 +134,8 @@ async fn let_go(ledger: &Ledger, here: &[EngineInstance], found: &Places<'_>) ->
 /// What was on its way when the backup's successor was lost: the copy that its row names goes on, others are let go.
 async fn wake(ledger: &Ledger, engine: &Engine, here: &[EngineInstance], objects: &[Value]) -> Result<(), BackupError> {
     let rows = of(ledger, here).await?;
-    for object in objects.iter().filter(|object| moving::is_held(object)) {
+    let is_here = |object: &&Value| here.iter().any(|instance| instance.namespace == text(object, "namespace"));
+    for object in objects.iter().filter(is_here).filter(|object| moving::is_held(object)) {
         let row = rows.iter().find(|row| row.name == text(object, "name"));
         let home = row.and_then(|row| here.iter().find(|instance| instance.id == row.instance));
         let is_home = home.is_none_or(|home| home.namespace == text(object, "namespace"));
@@ -136,20 +145,64 @@ async fn wake(ledger: &Ledger, engine: &Engine, here: &[EngineInstance], objects
     Ok(())
 }
 
-/// Makes instances known that were added since.
-async fn known(ledger: &Ledger, engine: &Engine, cluster: &Uid, found: &Places<'_>) -> Result<usize, BackupError> {
+/// Makes instances known that were added since, and names the namespaces of which nothing says that they are this database's: there,
+/// its agent would remove what it has no rows of.
+async fn known(
+    ledger: &Ledger,
+    engine: &Engine,
+    cluster: &Uid,
+    found: &Places<'_>,
+) -> Result<(usize, Vec<String>), BackupError> {
     let instances = near(ledger, cluster).await?;
     let mut places: BTreeSet<&str> = found.values().flatten().copied().collect();
     places.retain(|place| !instances.iter().any(|instance| instance.namespace == **place));
-    for place in &places {
-        let namespace = Namespace { name: place.to_string(), uid: uid(engine, place).await? };
+    let database = settings::database(ledger).await?;
+    let (mut proven, mut unproven) = (0, Vec::new());
+    for place in places {
+        let marked = engine.marked(place).await?;
+        let Some(own) = marked.filter(|one| database.is_some() && one.database == database) else {
+            unproven.push(place.to_string());
+            continue;
+        };
         let mut view = ledger.view().await?;
         let now = Moment::from_unix_us(Timestamp::now().as_microsecond());
-        let changes = instance::register(&mut view, cluster, &namespace, ids::new, now).await?;
+        let changes = instance::register(&mut view, cluster, &own.namespace, ids::new, now).await?;
         view.end();
         ledger.commit(&changes).await?;
+        proven += 1;
     }
-    Ok(places.len())
+    Ok((proven, unproven))
+}
+
+/// Whether a namespace of an instance that these rows know says that it is another database's, before anything is changed.
+pub async fn check(rows: &[Stored], database: Option<&str>, engine: &Engine) -> Result<(), BackupError> {
+    let cluster = uid(engine, SYSTEM).await?;
+    let instances: Vec<EngineInstance> = rows_of(rows);
+    let mut clusters: Vec<KubernetesToDatabase> = rows_of(rows);
+    clusters.retain(|row| row.relation == KubernetesRelation::EngineCluster);
+    let is_only = rows_of::<EngineCluster>(rows).len() == 1;
+    // One of which no uid is known is anybody's, and the only one there is may have been made anew.
+    let is_here = |instance: &&EngineInstance| {
+        let mut known = clusters.iter().filter(|row| row.relation_key == instance.cluster.as_str()).peekable();
+        is_only || known.peek().is_none() || known.any(|row| row.resource_uid == cluster)
+    };
+    for instance in instances.iter().filter(is_here) {
+        if engine.marked(&instance.namespace).await?.is_some_and(|found| found.is_of_another(database)) {
+            return Err(BackupError::OfAnother(instance.namespace.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Rows of one kind.
+fn rows_of<R: Row>(rows: &[Stored]) -> Vec<R> {
+    let of = rows.iter().filter(|(table, _)| *table == R::TABLE);
+    of.filter_map(|(_, values)| R::from_values(values.clone()).ok()).collect()
+}
+
+/// What the database of these rows is known by on clusters.
+pub fn database_of(rows: &[Stored]) -> Option<String> {
+    rows_of::<Setting>(rows).into_iter().find(|row| row.name == settings::DATABASE).map(|row| row.value)
 }
 
 async fn uid(engine: &Engine, namespace: &str) -> Result<Uid, BackupError> {

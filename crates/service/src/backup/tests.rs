@@ -171,7 +171,7 @@ async fn a_backup_that_knows_one_cluster_is_of_the_one_that_it_is_put_back_for()
     let ledger = filled().await;
     ledger.commit(&[Change::insert(&known_by("before"))]).await.unwrap();
     let found = [json!({"metadata": {"name": "gitopsdepl-x", "namespace": "argocd-two"}})];
-    let moved = Adopted { instances: 0, applications: 1 };
+    let moved = Adopted { applications: 1, ..Adopted::default() };
     assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
     assert_eq!(ledger.list::<KubernetesToDatabase>(&Filter::all()).await.unwrap(), [known_by("here")]);
 }
@@ -182,7 +182,7 @@ async fn a_unit_that_moved_since_is_where_its_application_is() {
     let rows: Vec<Stored> = ledger.export().await.unwrap().into_iter().filter(is_kept).map(at_rest).collect();
     ledger.import(&rows).await.unwrap();
     let found = [json!({"metadata": {"name": "gitopsdepl-x", "namespace": "argocd-two"}})];
-    let moved = Adopted { instances: 0, applications: 1 };
+    let moved = Adopted { applications: 1, ..Adopted::default() };
     assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
     let applications: Vec<Application> = ledger.list(&Filter::all()).await.unwrap();
     assert_eq!(applications[0].instance.as_str(), "two");

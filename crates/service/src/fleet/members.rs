@@ -32,7 +32,7 @@ pub struct Wanted<'a> {
     pub reach: Reach,
     /// Whether the namespace is created if it is not there.
     pub create: bool,
-    /// Whether it is taken though it is a tenant's.
+    /// Whether it is taken though it is a tenant's, or another database's.
     pub force: bool,
     /// Whether the cluster was made anew, and is the one that an instance in this namespace is said to be on.
     pub anew: bool,
@@ -52,7 +52,7 @@ impl Fleet {
     /// leaves what is there as it is.
     ///
     /// # Errors
-    /// When there is no such namespace, or it is a tenant's, or the cluster or the database refuses.
+    /// When there is no such namespace, or it is a tenant's or another database's, or the cluster or the database refuses.
     pub async fn add(&self, wanted: &Wanted<'_>) -> Result<EngineInstance, FleetError> {
         if !wanted.force && self.is_tenant(wanted.namespace).await? {
             return Err(FleetError::IsTenant(wanted.namespace.to_string()));
@@ -63,6 +63,8 @@ impl Fleet {
         self.engine.established("applications.argoproj.io").await?;
         self.engine.established("appprojects.argoproj.io").await?;
         let namespace = self.namespace(wanted.namespace, wanted.create).await?;
+        // First: nothing is made in what is another's, and what is registered is known to be ours by whoever restores.
+        self.take(wanted.namespace, wanted.force).await?;
         let mut key = [0; KEY_BYTES];
         SystemRandom::new().fill(&mut key).expect("the system gives random bytes");
         for object in configuration(wanted.namespace, &STANDARD.encode(key), wanted.reach) {

@@ -163,7 +163,7 @@ impl Engine {
         (api, kind, text(&object["metadata"]["name"]))
     }
 
-    fn api(&self, api_version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
+    pub(super) fn api(&self, api_version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         match namespace {
@@ -204,6 +204,6 @@ fn reason(error: &kube::Error) -> Option<&str> {
     }
 }
 
-fn refused(act: &'static str, kind: &str, name: &str, source: kube::Error) -> EngineError {
+pub(super) fn refused(act: &'static str, kind: &str, name: &str, source: kube::Error) -> EngineError {
     EngineError::Refused { act, kind: kind.to_string(), name: name.to_string(), source: Box::new(source) }
 }

@@ -43,6 +43,7 @@ impl Fleet {
             }
             // If not, somebody placed a unit there meanwhile.
             if self.store.commit(&changes).await? && left.is_empty() {
+                self.engine.mark(namespace, None).await?;
                 return Ok(instance);
             }
         }

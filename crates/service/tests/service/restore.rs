@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::*;
-use switchboard_service::backup;
-use switchboard_service::fleet::Engine;
+use switchboard_service::backup::{self, BackupError};
+use switchboard_service::fleet::{Engine, FleetError, Wanted};
 
 use crate::base::{Base, on_both};
 use crate::stage::{
@@ -15,6 +15,7 @@ on_both! {
     what_is_newer_than_a_backup_is_found_again_and_nothing_goes
     what_only_the_lost_rows_knew_leaves_no_credential_behind
     what_was_under_way_at_a_backup_is_asked_for_again
+    what_is_another_databases_is_left_alone
 }
 
 const OTHER: &str = "argocd-2";
@@ -189,4 +190,73 @@ async fn what_was_under_way_at_a_backup_is_asked_for_again(base: Base) {
     stage.until("it to go", async || stage.deployment("shop", "old").await.is_none().then_some(())).await;
     assert_eq!(stage.application(&old).await, None, "what it deployed went first");
     assert_eq!(stage.cascades(), 1);
+}
+
+/// Argo CDs of two databases on one cluster have objects with the same labels.
+async fn what_is_another_databases_is_left_alone(base: Base) {
+    let mut stage = Stage::new(base).await;
+    stage.deploy("shop", "web", plain()).await;
+    synced(&stage, "web").await;
+    stage.settled().await;
+    let mut file = Vec::new();
+    backup::backup(&stage.ledger, &mut file).await.unwrap();
+    create(&stage.engine, "/api/v1/namespaces", json!({"metadata": {"name": "foreign"}})).await;
+    let held = json!({"managed-gitops.redhat.com/move": "m", "argocd.argoproj.io/skip-reconcile": "true"});
+    let paths = [
+        format!("{ARGO}/namespaces/foreign/applications"),
+        format!("{ARGO}/namespaces/foreign/appprojects"),
+        "/api/v1/namespaces/foreign/secrets".to_string(),
+    ];
+    let bodies = [
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "spec": {"project": "default"},
+            "metadata": {"name": "gitopsdepl-far", "labels": {"databaseID": "far"}, "annotations": held}}),
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "spec": {},
+            "metadata": {"name": "app-project-far", "annotations": {"username": "far"}}}),
+        json!({"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "managed-env-far", "labels": {"databaseID": "far"}}}),
+    ];
+    for (path, body) in paths.iter().zip(bodies) {
+        create(&stage.engine, path, body).await;
+    }
+    let there = async |stage: &Stage| {
+        let mut all = Vec::new();
+        for path in &paths {
+            all.push(stage.listed(path).await);
+        }
+        all
+    };
+    let before = there(&stage).await;
+
+    stage.kill().await;
+    let engine = Engine::new(stage.engine.clone());
+    let (_, adopted) = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    assert_eq!((adopted.instances, adopted.unproven), (0, vec!["foreign".to_string()]));
+    assert_eq!(stage.all::<EngineInstance>().await.len(), 1);
+    stage.start().await;
+    synced(&stage, "web").await;
+    stage.settled().await;
+    assert_eq!(there(&stage).await, before, "nothing of it was touched");
+    stage.kill().await;
+
+    // Who is told that it is this database's after all finds it with the same backup.
+    let wanted = Wanted {
+        namespace: "foreign",
+        limits: switchboard_gitops::fleet::setup::Limits::default(),
+        reach: switchboard_gitops::fleet::setup::Reach::Namespace,
+        create: false,
+        force: false,
+        anew: false,
+    };
+    engine.mark("foreign", Some("another")).await.unwrap();
+    assert!(matches!(stage.fleet().add(&wanted).await, Err(FleetError::OfAnother(of)) if of == "foreign"));
+    stage.fleet().add(&Wanted { force: true, ..wanted }).await.unwrap();
+    let (_, adopted) = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    assert_eq!((adopted.instances, adopted.unproven), (1, vec![]));
+
+    // What the backup takes for its own may be another's by now.
+    engine.mark(ARGOCD, Some("another")).await.unwrap();
+    let rows = stage.ledger.export().await.unwrap();
+    let refused = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await;
+    assert!(matches!(refused, Err(BackupError::OfAnother(of)) if of == ARGOCD));
+    assert_eq!(stage.ledger.export().await.unwrap(), rows, "all is as it was");
 }

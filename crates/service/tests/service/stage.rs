@@ -23,9 +23,9 @@ use switchboard_ledger::rows::Operation;
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::{Filter, Ledger, Moment, Row};
 use switchboard_object::yaml;
-use switchboard_service::fleet::Fleet;
+use switchboard_service::fleet::{Engine, Fleet};
 use switchboard_service::store::Gate;
-use switchboard_service::{Agent, Backend, Store, agent, backend, ids, instance, limits};
+use switchboard_service::{Agent, Backend, Store, agent, backend, ids, instance, limits, settings};
 use tokio::task::JoinHandle;
 
 use crate::argo::{self, Argo};
@@ -243,6 +243,8 @@ impl Stage {
         let changes = instance::register(&mut view, &uid(&system), &namespace, ids::new, Moment::default()).await;
         view.end();
         self.ledger.commit(&changes.unwrap()).await.unwrap();
+        let database = settings::own_database(&self.ledger).await.unwrap();
+        Engine::new(self.engine.clone()).mark(name, Some(&database)).await.unwrap();
         if name != ARGOCD {
             self.others.lock().unwrap().push(Argo::start(self.engine.clone(), name));
         }
