@@ -2,6 +2,7 @@
 //! came back, so that nothing that was deployed is deleted or deployed twice.
 
 mod adopt;
+mod found;
 mod line;
 #[cfg(test)]
 mod tests;

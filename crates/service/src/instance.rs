@@ -7,6 +7,7 @@ use switchboard_gitops::fleet::{self, Candidate, Coming, NoRoom, Unit, moving};
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::fleet::{Member, Move, Placement};
+use switchboard_ledger::rows::settings::Setting;
 use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
 use switchboard_ledger::{Change, Filter, Key, LedgerError, Moment, View};
 
@@ -15,8 +16,16 @@ use crate::rows;
 /// An Argo CD, and what makes sure that it is the one.
 pub type Seat = (EngineInstance, Vec<Change>);
 
-/// The Argo CD for what a tenant deploys to an environment. What makes it so goes into the transaction that relies on it. With `at`, one
-/// on that cluster: a tenant's own namespace is on no other.
+/// Before the name of an Application, in the settings: a restore found it at the instance of the value, and no row knew it.
+const FOUND: &str = "found:";
+
+/// That a restore found an Application at an instance, and no row knew it.
+pub(crate) fn found_at(application: &str, instance: &EngineInstanceId) -> Setting {
+    Setting { name: format!("{FOUND}{application}"), value: instance.to_string() }
+}
+
+/// The Argo CD for what a tenant deploys to an environment, with this Application. What makes it so goes into the transaction that relies
+/// on it. With `at`, one on that cluster: a tenant's own namespace is on no other.
 ///
 /// # Errors
 /// As reading; the inner one if none takes it.
@@ -24,10 +33,12 @@ pub async fn place(
     view: &mut View,
     user: &UserId,
     environment: &ManagedEnvironmentId,
+    application: &str,
     at: Option<&Uid>,
     now: Moment,
 ) -> Result<Result<Seat, NoRoom>, LedgerError> {
     let placement = placement(view, user, environment).await?;
+    let mut taken = None;
     let (access, fleet) = match &placement {
         Some(_) => (Vec::new(), Vec::new()),
         None => {
@@ -43,7 +54,15 @@ pub async fn place(
                 }
                 fleet = near;
             }
-            (view.list::<ClusterAccess>(&filter).await?, fleet)
+            let mut access: Vec<ClusterAccess> = view.list(&filter).await?;
+            if access.is_empty()
+                && let Some((setting, instance)) = found(view, application, &fleet).await?
+            {
+                let (user, environment) = (user.clone(), environment.clone());
+                access.push(ClusterAccess { user, environment, instance, created_on: now });
+                taken = Some(Change::delete(&setting));
+            }
+            (access, fleet)
         }
     };
     let unit = Unit { user: user.clone(), environment: environment.clone() };
@@ -52,7 +71,21 @@ pub async fn place(
         Err(full) => return Ok(Err(full)),
     };
     let found = rows::instance(view, &placed.instance).await?;
-    Ok(found.map(|instance| (instance, placed.changes)).ok_or(NoRoom { members: 0, cordoned: 0 }))
+    let changes = placed.changes.into_iter().chain(taken).collect();
+    Ok(found.map(|instance| (instance, changes)).ok_or(NoRoom { members: 0, cordoned: 0 }))
+}
+
+/// Where a restore found an Application, if that is one of these.
+async fn found(
+    view: &mut View,
+    application: &str,
+    fleet: &[Candidate],
+) -> Result<Option<(Setting, EngineInstanceId)>, LedgerError> {
+    let setting: Option<Setting> = view.get(&Key::from(format!("{FOUND}{application}").as_str())).await?;
+    Ok(setting.and_then(|setting| {
+        let at = fleet.iter().map(|candidate| &candidate.instance.id).find(|id| id.as_str() == setting.value)?;
+        Some((setting, at.clone()))
+    }))
 }
 
 /// Where a unit is.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard_gitops::argo::status;
+use switchboard_gitops::argo::{application_name, status};
 use switchboard_gitops::fleet::NoRoom;
 use switchboard_gitops::flow::deployment::{self, Environment, Input, Known, removal_id};
 use switchboard_gitops::flow::tenant::{self, Namespace};
@@ -250,7 +250,8 @@ impl Deployments {
         let instance = match (stays, environment) {
             (Some(there), _) => rows::instance(view, &there.instance).await?.map(|one| Ok((one, Vec::new()))),
             (None, Some(environment)) => {
-                Some(instance::place(view, &user.id, environment, at, asked.now()?.moment).await?)
+                let name = uid.as_ref().map(application_name).unwrap_or_default();
+                Some(instance::place(view, &user.id, environment, &name, at, asked.now()?.moment).await?)
             }
             (None, None) => None,
         };

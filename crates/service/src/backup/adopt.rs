@@ -20,6 +20,7 @@ use switchboard_ledger::rows::{
 use switchboard_ledger::{Change, Filter, Key, Ledger, Moment, Row};
 
 use super::BackupError;
+use super::found::{self, Chosen};
 use crate::fleet::Engine;
 use crate::setup::SYSTEM;
 use crate::{ids, instance, rows, settings};
@@ -60,7 +61,9 @@ pub async fn adopt(ledger: &Ledger, engine: &Engine, objects: &[Value]) -> Resul
     found.retain(|_, places| !places.is_empty());
     let applications = follow(ledger, &here, &found).await?;
     let_go(ledger, &here, &found).await?;
-    wake(ledger, engine, &here, objects).await?;
+    let chosen = found::choose(ledger, &here, objects).await?;
+    wake(ledger, engine, &here, &chosen, objects).await?;
+    found::remember(ledger, &chosen, Moment::from_unix_us(Timestamp::now().as_microsecond())).await?;
     Ok(Adopted { instances, unproven, applications })
 }
 
@@ -85,7 +88,7 @@ async fn made_anew(ledger: &Ledger, cluster: &Uid) -> Result<(), BackupError> {
     Ok(ledger.commit(&setup::known_anew(&one.id, cluster, &mappings)).await?)
 }
 
-fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+pub(super) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object["metadata"][key].as_str().unwrap_or_default()
 }
 
@@ -131,14 +134,23 @@ async fn let_go(ledger: &Ledger, here: &[EngineInstance], found: &Places<'_>) ->
     Ok(())
 }
 
-/// What was on its way when the backup's successor was lost: the copy that its row names goes on, others are let go.
-async fn wake(ledger: &Ledger, engine: &Engine, here: &[EngineInstance], objects: &[Value]) -> Result<(), BackupError> {
+/// What was on its way when the backup's successor was lost: the copy that its row names goes on, or, without a row, the one that was
+/// chosen; others are let go.
+async fn wake(
+    ledger: &Ledger,
+    engine: &Engine,
+    here: &[EngineInstance],
+    chosen: &Chosen<'_>,
+    objects: &[Value],
+) -> Result<(), BackupError> {
     let rows = of(ledger, here).await?;
     let is_here = |object: &&Value| here.iter().any(|instance| instance.namespace == text(object, "namespace"));
     for object in objects.iter().filter(is_here).filter(|object| moving::is_held(object)) {
-        let row = rows.iter().find(|row| row.name == text(object, "name"));
-        let home = row.and_then(|row| here.iter().find(|instance| instance.id == row.instance));
-        let is_home = home.is_none_or(|home| home.namespace == text(object, "namespace"));
+        let row = rows.iter().find(|row| row.name == text(object, "name")).map(|row| &row.instance);
+        let home = row.or_else(|| chosen.get(text(object, "name")).map(|(_, at)| at));
+        // One whose row is on another cluster is for the agent to judge.
+        let Some(home) = home.and_then(|home| here.iter().find(|instance| instance.id == *home)) else { continue };
+        let is_home = home.namespace == text(object, "namespace");
         let act = if is_home { Act::Update(moving::awake(object.clone())) } else { moving::forget(object) };
         engine.act(&act).await?;
     }

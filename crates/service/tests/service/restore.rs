@@ -1,6 +1,7 @@
 //! A backup that is older than what happened since.
 
 use serde_json::{Value, json};
+use switchboard_ledger::ids::{InstanceState, MoveStep};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::*;
 use switchboard_service::backup::{self, BackupError};
@@ -16,6 +17,8 @@ on_both! {
     what_only_the_lost_rows_knew_leaves_no_credential_behind
     what_was_under_way_at_a_backup_is_asked_for_again
     what_is_another_databases_is_left_alone
+    a_unit_that_is_newer_than_a_backup_stays_where_it_is
+    what_was_on_its_way_and_has_no_row_goes_on_once
 }
 
 const OTHER: &str = "argocd-2";
@@ -259,4 +262,56 @@ async fn what_is_another_databases_is_left_alone(base: Base) {
     let refused = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await;
     assert!(matches!(refused, Err(BackupError::OfAnother(of)) if of == ARGOCD));
     assert_eq!(stage.ledger.export().await.unwrap(), rows, "all is as it was");
+}
+
+/// Neither the tenant nor what it deployed is in the backup, and another instance has less to do.
+async fn a_unit_that_is_newer_than_a_backup_stays_where_it_is(base: Base) {
+    let mut stage = Stage::new(base).await;
+    stage.add_instance(OTHER).await;
+    let mut file = Vec::new();
+    backup::backup(&stage.ledger, &mut file).await.unwrap();
+    let (web, at) = crate::fleet::placed(&stage, "shop", "web", plain()).await;
+    stage.settled().await;
+    let before = objects(&stage).await;
+
+    stage.kill().await;
+    let engine = Engine::new(stage.engine.clone());
+    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    stage.fleet().set_state(&at, InstanceState::Cordoned).await.unwrap();
+    stage.start().await;
+    stage.until("its row", async || (stage.all::<Application>().await.len() == 1).then_some(())).await;
+    synced(&stage, "web").await;
+    stage.settled().await;
+    assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(at.clone()));
+    assert_eq!(objects(&stage).await, before, "the very same Application");
+    let own = stage.fleet().instance(&at).await.unwrap();
+    assert!(stage.all::<Placement>().await.iter().all(|one| one.instance == own.id));
+}
+
+/// Both copies of an Application sleep, and neither the move nor the Application is in the backup.
+async fn what_was_on_its_way_and_has_no_row_goes_on_once(base: Base) {
+    let mut stage = Stage::new(base).await;
+    stage.add_instance(OTHER).await;
+    let mut file = Vec::new();
+    backup::backup(&stage.ledger, &mut file).await.unwrap();
+    let (web, at) = crate::fleet::placed(&stage, "shop", "web", plain()).await;
+    stage.settled().await;
+    stage.kill().await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", None).await.unwrap();
+    let to = fleet.instance(crate::fleet::elsewhere(&at)).await.unwrap();
+    let row = fleet.begin(&unit, &to).await.unwrap();
+    crate::fleet::until_step(&stage, &row, MoveStep::Release).await;
+    assert_eq!(objects(&stage).await.len(), 2);
+
+    let engine = Engine::new(stage.engine.clone());
+    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    let left = stage.listed(&format!("{ARGO}/applications")).await;
+    assert!(left.len() == 1 && !switchboard_gitops::fleet::moving::is_held(&left[0]), "{left:?}");
+    stage.start().await;
+    synced(&stage, "web").await;
+    stage.settled().await;
+    assert!(stage.anywhere(&web).await.is_some());
+    assert_eq!(objects(&stage).await.len(), 1);
+    assert_eq!(stage.cascades(), 0, "nothing that was deployed went");
 }
