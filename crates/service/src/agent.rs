@@ -7,6 +7,7 @@ mod memory;
 mod moved;
 mod operations;
 mod step;
+mod strays;
 mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +38,7 @@ pub const PROJECTS_NAME: &str = "gitops-projects";
 /// Of how many Operations it is kept in mind which objects they are about.
 const MAX_GUESSES: usize = 10_000;
 
-/// How long an Application stays that no row knows. After a restore, rows are made anew from tenants' resources, and its own may be
+/// How long an Application stays that no row has there. After a restore, rows are made anew from tenants' resources, and its own may be
 /// among them.
 pub const ORPHAN_GRACE: Duration = Duration::from_secs(10 * 60);
 

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use switchboard_gitops::fleet::moving;
 use switchboard_gitops::flow::operation::REMOVAL;
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{
-    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, OperationId, OperationResource,
-    OperationState, Uid, UserId,
+    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, OperationId,
+    OperationResource, OperationState, Uid, UserId,
 };
+use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::left::{Home, ServiceAccount};
 use switchboard_ledger::rows::{
     ApiToDatabase, Application, ApplicationOwner, ClusterAccess, ClusterUser, DeploymentToApplication, EngineInstance,
@@ -140,6 +142,15 @@ pub async fn has_open_removal(view: &mut View, user: &UserId) -> Read<bool> {
         .is("resource_type", OperationResource::Application)
         .any("state", [OperationState::Waiting, OperationState::InProgress]);
     Ok(view.list::<Operation>(&filter).await?.iter().any(|row| row.id.as_str().starts_with(REMOVAL)))
+}
+
+/// Whether anything that uses an environment is on its way from one Argo CD to another.
+///
+/// # Errors
+/// As reading.
+pub async fn is_moving(view: &mut View, environment: &ManagedEnvironmentId) -> Read<bool> {
+    let moves: Vec<Move> = view.list(&Filter::all().is("move_environment_id", environment)).await?;
+    Ok(moves.iter().any(moving::is_open))
 }
 
 /// Syncs of a tenant that somebody still waits for.

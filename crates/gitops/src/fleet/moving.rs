@@ -33,7 +33,7 @@ use switchboard_ledger::{Change, Moment};
 
 use crate::flow::Target;
 
-pub use asleep::{awake, forget, is_held, is_held_by};
+pub use asleep::{awake, forget, held_by, is_held, is_held_by};
 
 /// How long Operations that have begun may take until the move gives up.
 pub const FREEZE_MS: i64 = 12 * 60 * 1000;

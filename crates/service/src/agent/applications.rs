@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::argo::application::{self, corrected};
-use switchboard_gitops::argo::{DATABASE_ID, deployment_of, status};
-use switchboard_gitops::fleet::moving::is_held;
+use switchboard_gitops::argo::{DATABASE_ID, status};
+use switchboard_gitops::fleet::moving::awake;
+use switchboard_gitops::flow::Write;
 use switchboard_gitops::flow::agent::{self, Step};
 use switchboard_gitops::flow::operation::{Wish, ask};
 use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
@@ -15,11 +16,12 @@ use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::{Outside, View};
-use switchboard_ledger::ids::{OperationId, OperationResource, OperationState, Uid};
+use switchboard_ledger::ids::{OperationId, OperationResource, Uid};
 use switchboard_ledger::rows::{Application, ApplicationState};
 use switchboard_ledger::{Change, Filter, Key};
 
 use super::memory::Print;
+use super::strays::{self, Grip};
 use super::{APPLICATIONS_NAME, Agent};
 use crate::asked::{self, stamp, text};
 use crate::error::{ServiceError, told};
@@ -29,6 +31,9 @@ use crate::{ids, rows};
 
 /// How soon an Application that was not as it should be is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// How soon an Application that a move holds is looked at again: the move may be gone, and tell nobody.
+const HELD_LOOK: Duration = Duration::from_secs(60);
 
 /// The operator of Applications.
 pub struct Applications(pub Agent);
@@ -52,7 +57,7 @@ struct Seen {
 struct Told {
     #[serde(flatten)]
     plan: Plan,
-    /// No row knows it, and none has for long: with the namespace it is in it is asked about once more.
+    /// No row has it there, and none has for long: with the namespace it is in it is asked about once more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_orphan: bool,
 }
@@ -61,7 +66,7 @@ struct Told {
 enum Stands {
     /// As its row says.
     Right,
-    /// No row knows it. With the namespace of its Argo CD, as the database knows it.
+    /// No row has it there. With the namespace of its Argo CD, as the database knows it.
     Orphan(Uid),
     /// Anything else.
     Otherwise,
@@ -135,7 +140,7 @@ impl Applications {
         Ok(Told { plan, is_orphan: false })
     }
 
-    /// Lets an Application go that no row has known for long. What it deployed stays: nobody asked for that to go.
+    /// Lets an Application go that no row has had there for long. What it deployed stays: nobody asked for that to go.
     ///
     /// A namespace of the same name may be another cluster's, with Applications of another database.
     fn let_go(&self, seen: &Seen, place: &Uid) -> Result<Told, String> {
@@ -157,7 +162,7 @@ impl Applications {
             && let Step::Write(writes) = agent::let_go(std::slice::from_ref(object))
         {
             let (namespace, name) = (&seen.namespace, &seen.name);
-            tracing::warn!(namespace, "letting Application {name} go, which no row knows; what it deployed stays");
+            tracing::warn!(namespace, "letting Application {name} go, which no row has there; what it deployed stays");
             plan.mutations.extend(writes.into_iter().filter_map(|w| mutation(w, None, Place::Management)));
         }
         Ok(Told { plan, is_orphan: false })
@@ -179,41 +184,64 @@ async fn decide_on(
         // One that went, lost its label or was given another is found by its name.
         None => view.list(&Filter::all().is("name", seen.name.as_str())).await?.pop(),
     };
-    let Some(row) = found else {
-        let stands = orphan(agent, view, seen).await?.map_or(Stands::Otherwise, Stands::Orphan);
-        return Ok((vec![], (Plan::nothing(), stands)));
+    let grip = match &seen.object {
+        Some(object) => strays::grip(view, object).await?,
+        None => Grip::Free,
     };
-    // What another Argo CD says of it is not asked for: it may be on its way from there to here, or back.
-    let instance = agent.instance(view, &row.instance).await?;
-    if instance.is_none_or(|one| one.namespace != seen.namespace) {
-        return Ok((vec![], (Plan::nothing(), Stands::Otherwise)));
-    }
+    let held = || Plan::nothing().waiting("a move to end").again_after(HELD_LOOK);
+    // What another Argo CD says of it is not asked for.
+    let at = match &found {
+        Some(row) => agent.instance(view, &row.instance).await?,
+        None => None,
+    };
+    let Some(row) = found.as_ref().filter(|_| at.is_some_and(|one| one.namespace == seen.namespace)) else {
+        // It may be on its way from there to here, or back.
+        let is_moving = match &found {
+            Some(row) => strays::is_moving(view, row).await?,
+            None => false,
+        };
+        if grip == Grip::Held || is_moving {
+            return Ok((vec![], (held(), Stands::Otherwise)));
+        }
+        return Ok((vec![], stray(agent, view, seen, grip).await?));
+    };
     let mut changes = Vec::new();
     if let Some(said) = seen.object.as_ref().map(|object| &object["status"]).filter(|status| status.is_object()) {
-        changes.extend(said_of(view, &row, said).await?);
+        changes.extend(said_of(view, row, said).await?);
     }
-    let plan = undo(view, &row, seen, &mut changes).await?;
+    let plan = match (grip, &seen.object) {
+        (Grip::Held, _) => held(),
+        (Grip::Left, Some(object)) => woken(object),
+        _ => undo(view, row, seen, &mut changes).await?,
+    };
     let stands = if plan == Plan::nothing() { Stands::Right } else { Stands::Otherwise };
     Ok((changes, (plan, stands)))
 }
 
-/// The namespace of the Argo CD whose Application this is, though no row knows it: nobody is about to remove it or to move it, and it is
-/// not about to go. None if it is to be left alone.
-async fn orphan(agent: &Agent, view: &mut switchboard_ledger::View, seen: &Seen) -> Result<Option<Uid>, ServiceError> {
-    let Some(object) = &seen.object else { return Ok(None) };
-    let Some(id) = application::row_of(object) else { return Ok(None) };
-    if is_held(object) || !object["metadata"]["deletionTimestamp"].is_null() {
-        return Ok(None);
-    }
-    let instance = rows::instance_in(view, &seen.namespace, &agent.0.cluster).await?;
-    let Some(instance) = instance else { return Ok(None) };
-    let mut about = rows::operations(view, id).await?;
-    if let Some(deployment) = deployment_of(&seen.name) {
-        // One that failed is tried again.
-        about.extend(rows::removals(view, &deployment).await?);
-    }
-    let is_free = about.iter().all(|row| row.state == OperationState::Completed);
-    Ok(Some(instance.namespace_uid).filter(|_| is_free))
+/// What becomes of an Application that no row has in this namespace. As long as somebody is about to remove it there, or to let it go, it
+/// is theirs, and is awake for that; one that is about to go is left alone.
+async fn stray(
+    agent: &Agent,
+    view: &mut switchboard_ledger::View,
+    seen: &Seen,
+    grip: Grip,
+) -> Result<(Plan, Stands), ServiceError> {
+    let left_alone = (Plan::nothing(), Stands::Otherwise);
+    let Some(object) = seen.object.as_ref().filter(|object| object["metadata"]["deletionTimestamp"].is_null()) else {
+        return Ok(left_alone);
+    };
+    Ok(match strays::asked_at(agent, view, &seen.namespace, object).await? {
+        Some((place, false)) => (Plan::nothing(), Stands::Orphan(place)),
+        Some((_, true)) if grip == Grip::Left => (woken(object), Stands::Otherwise),
+        _ => left_alone,
+    })
+}
+
+/// Wakes what a move left asleep.
+fn woken(object: &Value) -> Plan {
+    let mut plan = Plan::in_order();
+    plan.mutations.extend(mutation(Write::Update(awake(object.clone())), None, Place::Management));
+    plan
 }
 
 /// What Argo CD says, if it is something else than before. That it compared once more is not.
@@ -238,8 +266,6 @@ async fn undo(
     changes: &mut Vec<Change>,
 ) -> Result<Plan, ServiceError> {
     let is_right = match &seen.object {
-        // What a move holds is the move's.
-        Some(object) if is_held(object) => true,
         Some(object) if object["metadata"]["deletionTimestamp"].is_null() => {
             corrected(object, row).map_or(true, |wrong| wrong.is_none())
         }

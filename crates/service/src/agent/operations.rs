@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::argo::DATABASE_ID;
-use switchboard_gitops::fleet::{self, moving::is_held};
+use switchboard_gitops::fleet;
 use switchboard_gitops::flow::Write;
 use switchboard_gitops::flow::agent::Step;
 use switchboard_gitops::flow::operation::{begin, finish};
@@ -23,6 +23,7 @@ use switchboard_ledger::Change;
 use switchboard_ledger::ids::{OperationId, OperationState};
 use switchboard_ledger::rows::Operation;
 
+use super::strays::{self, Grip};
 use super::{Agent, OPERATIONS_NAME};
 use crate::asked::{self, secret, stamp, text};
 use crate::error::ServiceError;
@@ -267,8 +268,13 @@ impl Operations {
         }
         // While a unit is on its way to another Argo CD, nothing about it begins, and nobody but the move touches it.
         let moves = |waits: Plan| waits.waiting("a move to end").again_after(MOVE_LOOK);
-        if live.applications.iter().any(is_held) {
-            return Ok((vec![], moves(waits)));
+        for object in &live.applications {
+            match strays::grip(view, object).await? {
+                Grip::Free => {}
+                Grip::Held => return Ok((vec![], moves(waits))),
+                // Its own unit wakes it.
+                Grip::Left => return Ok((vec![], waits.waiting("what a move left asleep").again_after(MOVE_LOOK))),
+            }
         }
         let mut begun = Vec::new();
         if row.state == OperationState::Waiting {

@@ -207,8 +207,14 @@ fn put(
     plan
 }
 
-/// Whether something of a tenant that may use an environment is being removed: through which environment, no row says any more.
+/// Whether something of a tenant that may use an environment is being removed: through which environment, no row says any more. Or
+/// whether what uses it is on its way to another Argo CD: the row of a move goes with the environment, and what it holds would stay.
 async fn is_removing(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<bool, ServiceError> {
+    for known in known {
+        if rows::is_moving(view, &known.environment.id).await? {
+            return Ok(true);
+        }
+    }
     for permission in known.iter().flat_map(|known| &known.permissions) {
         if rows::has_open_removal(view, &permission.user).await? {
             return Ok(true);

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_gitops::fleet::setup::{Limits, Reach};
+use switchboard_ledger::Change;
 use switchboard_ledger::ids::{InstanceState, MoveStep};
 use switchboard_ledger::rows::fleet::{Member, Move, Placement};
 use switchboard_ledger::rows::*;
@@ -25,6 +26,8 @@ on_both! {
     a_deployment_to_another_environment_goes_to_its_instance
     an_instance_that_is_used_is_not_removed
     an_instance_that_is_lost_is_left_behind
+    an_environment_waits_for_the_move_of_what_is_deployed_to_it
+    what_a_move_left_asleep_is_woken_or_let_go
 }
 
 async fn synced(stage: &Stage, namespace: &str, name: &str) -> Value {
@@ -414,4 +417,71 @@ async fn an_instance_that_is_lost_is_left_behind(base: Base) {
     stage.start().await;
     assert_eq!(stage.until("an Application", async || stage.anywhere(&web).await).await.0, elsewhere(&from));
     synced(&stage, "shop", "web").await;
+}
+
+/// The move's row goes with the environment: whoever carries it would not know any more what it holds.
+async fn an_environment_waits_for_the_move_of_what_is_deployed_to_it(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.carries = false;
+    stage.start().await;
+    stage.add_instance(OTHER).await;
+    stage.environment("shop", "one", "token-one").await;
+    let (_, from) = to_environment(&stage, "one", "web").await;
+    stage.settled().await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", Some("one")).await.unwrap();
+    let row = fleet.begin(&unit, &fleet.instance(elsewhere(&from)).await.unwrap()).await.unwrap();
+    until_step(&stage, &row, MoveStep::Release).await;
+    stage.delete("shop", ENVIRONMENTS, "one").await;
+    stage.until("the words", async || stage.told().await.contains("what is deployed to it to go").then_some(())).await;
+    assert_eq!(stage.all::<Move>().await.len(), 1);
+    fleet.finish(&row.id, |_| ()).await.unwrap();
+    stage.until("its rows to go", async || stage.all::<Placement>().await.is_empty().then_some(())).await;
+    stage.until("no Secret", async || stage.secrets_of_argo().await.is_empty().then_some(())).await;
+    stage.settled().await;
+    let left = stage.listed(&format!("{ARGO}/applications")).await;
+    assert!(!left.iter().any(switchboard_gitops::fleet::moving::is_held), "{left:?}");
+    assert_eq!(stage.cascades(), 0);
+}
+
+/// A move whose row is gone holds nothing any more, whoever made it go.
+async fn what_a_move_left_asleep_is_woken_or_let_go(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.carries = false;
+    stage.orphan_grace = std::time::Duration::from_secs(1);
+    stage.start().await;
+    stage.add_instance(OTHER).await;
+    let (web, from) = placed(&stage, "shop", "web", plain()).await;
+    stage.settled().await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", None).await.unwrap();
+    let row = fleet.begin(&unit, &fleet.instance(elsewhere(&from)).await.unwrap()).await.unwrap();
+    until_step(&stage, &row, MoveStep::Release).await;
+    stage.kill().await;
+    let all = stage.listed(&format!("{ARGO}/applications")).await;
+    assert!(all.len() == 2 && all.iter().all(switchboard_gitops::fleet::moving::is_held), "{all:?}");
+    let [placement] = &stage.all::<Placement>().await[..] else { panic!("one unit") };
+    let free = Placement { moving: None, ..placement.clone() };
+    let row: Move = stage.all().await.remove(0);
+    stage.ledger.commit(&[Change::update(placement, &free), Change::delete(&row)]).await.unwrap();
+    stage.start().await;
+    stage
+        .until("one that is awake, where its row has it", async || {
+            let all = stage.listed(&format!("{ARGO}/applications")).await;
+            let awake = all.iter().filter(|one| !switchboard_gitops::fleet::moving::is_held(one)).count();
+            (all.len() == 1 && awake == 1).then_some(())
+        })
+        .await;
+    assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(from.clone()));
+    // Nor is one deployed from where no row has it, though nothing holds it.
+    let mut copy = stage.anywhere(&web).await.unwrap().1;
+    let meta = json!({"name": copy["metadata"]["name"], "labels": copy["metadata"]["labels"],
+        "finalizers": ["resources-finalizer.argocd.argoproj.io"]});
+    copy["metadata"] = meta;
+    let path = format!("{ARGO}/namespaces/{}/applications", elsewhere(&from));
+    create(&stage.engine, &path, copy).await;
+    stage.until("it to go", async || stage.listed(&path).await.is_empty().then_some(())).await;
+    stage.settled().await;
+    assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(from));
+    assert_eq!(stage.cascades(), 0, "nothing that was deployed went");
 }

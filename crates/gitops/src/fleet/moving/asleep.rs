@@ -21,6 +21,11 @@ pub fn is_held(object: &Value) -> bool {
     object["metadata"]["annotations"][MOVE].is_string()
 }
 
+/// The move that holds this Application, or held it last.
+pub fn held_by(object: &Value) -> Option<MoveId> {
+    object["metadata"]["annotations"][MOVE].as_str().map(MoveId::from)
+}
+
 /// Whether this move holds this Application.
 pub fn is_held_by(object: &Value, id: &MoveId) -> bool {
     object["metadata"]["annotations"][MOVE] == id.as_str() && object["metadata"]["annotations"][SKIP] == "true"
