@@ -84,6 +84,9 @@ pub struct Scene<'a> {
     pub has: &'a [Value],
     /// What is at the source and has no other use.
     pub leftovers: &'a [Value],
+    /// How much of that is not among them yet, because an Application there still uses it: one that is being deleted needs its project
+    /// and its cluster until what it deployed is gone.
+    pub in_use: usize,
     /// What was prepared at the target and has no other use.
     pub prepared: &'a [Value],
 }

@@ -8,6 +8,7 @@ use switchboard_gitops::argo::{
     project_name, repository_secret,
 };
 use switchboard_gitops::fleet::moving::{Scene, is_held_by};
+use switchboard_gitops::repository::normalise;
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, MoveId, OperationResource, OperationState};
 use switchboard_ledger::rows::fleet::{Move, Placement};
 use switchboard_ledger::rows::{
@@ -17,6 +18,9 @@ use switchboard_ledger::rows::{
 use switchboard_ledger::{Filter, Key, LedgerError, Moment, Row, View};
 
 use super::{Fleet, FleetError};
+
+/// Where an Application says what it deploys from.
+const REPOSITORY: &str = "/spec/source/repoURL";
 
 /// Rows and objects of a move. [`Gathered::scene`] is what is decided on.
 pub struct Gathered {
@@ -33,6 +37,7 @@ pub struct Gathered {
     needs: Vec<Value>,
     has: Vec<Value>,
     leftovers: Vec<Value>,
+    in_use: usize,
     prepared: Vec<Value>,
 }
 
@@ -53,6 +58,7 @@ impl Gathered {
             needs: &self.needs,
             has: &self.has,
             leftovers: &self.leftovers,
+            in_use: self.in_use,
             prepared: &self.prepared,
         }
     }
@@ -91,11 +97,12 @@ impl Fleet {
         for wanted in &rows.needs {
             has.extend(self.same_named(wanted, &rows.target.namespace).await?);
         }
-        let leftovers = match &rows.source {
+        let (leftovers, in_use) = match &rows.source {
             Some(source) => self.unneeded(&rows, source, rows.is_last).await?,
-            None => vec![],
+            None => (vec![], 0),
         };
-        let prepared = self.unneeded(&rows, &rows.target, rows.is_first).await?;
+        // What is used there is taken away with whatever uses it.
+        let (prepared, _) = self.unneeded(&rows, &rows.target, rows.is_first).await?;
         let operations = concerned(&rows, &at_target, &at_source);
         let credentials = if rows.is_last { rows.credentials } else { vec![] };
         Ok(Gathered {
@@ -112,6 +119,7 @@ impl Fleet {
             needs: rows.needs,
             has,
             leftovers,
+            in_use,
             prepared,
         })
     }
@@ -224,22 +232,36 @@ impl Fleet {
         Ok(self.engine.get(&version, &kind, namespace, &text(&wanted["metadata"]["name"])).await?)
     }
 
-    /// What nobody needs at an instance when the unit is not there.
-    async fn unneeded(&self, rows: &Rows, at: &EngineInstance, alone: bool) -> Result<Vec<Value>, FleetError> {
+    /// What nobody needs at an instance when the unit is not there; and how much more that would be, were it not for Applications that
+    /// no row tells of: those that are being deleted.
+    async fn unneeded(&self, rows: &Rows, at: &EngineInstance, alone: bool) -> Result<(Vec<Value>, usize), FleetError> {
         let mut names = Vec::new();
         if !rows.access.iter().any(|access| access.instance == at.id) {
-            names.push(("v1", "Secret", environment_name(&rows.row.environment)));
+            let name = environment_name(&rows.row.environment);
+            names.push(("v1", "Secret", name.clone(), ("/spec/destination/name", name)));
         }
         if alone {
-            names.push((API_VERSION, project::KIND, project_name(&rows.row.user)));
+            let name = project_name(&rows.row.user);
+            names.push((API_VERSION, project::KIND, name.clone(), ("/spec/project", name)));
             let guests = rows.credentials.iter().filter(|row| row.instance != at.id);
-            names.extend(guests.map(|row| ("v1", "Secret", credential_name(&row.id))));
+            let used_by = |row: &RepositoryCredentials| (REPOSITORY, normalise(&row.url));
+            names.extend(guests.map(|row| ("v1", "Secret", credential_name(&row.id), used_by(row))));
         }
-        let mut found = Vec::new();
-        for (version, kind, name) in names {
-            found.extend(self.engine.get(version, kind, &at.namespace, &name).await?);
+        let (mut found, mut in_use) = (Vec::new(), 0);
+        if names.is_empty() {
+            return Ok((found, in_use));
         }
-        Ok(found)
+        let applications = self.engine.list(API_VERSION, application::KIND, &at.namespace, "").await?;
+        for (version, kind, name, (path, value)) in names {
+            let Some(object) = self.engine.get(version, kind, &at.namespace, &name).await? else { continue };
+            let says = |one: &Value| one.pointer(path).and_then(Value::as_str).map(ToString::to_string);
+            let uses = |said: String| if path == REPOSITORY { normalise(&said) == value } else { said == value };
+            match applications.iter().filter_map(says).any(uses) {
+                true => in_use += 1,
+                false => found.push(object),
+            }
+        }
+        Ok((found, in_use))
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::Uid;
 
-use super::objects::refused;
+use super::objects::{code, refused};
 use super::{Engine, EngineError, Fleet, FleetError};
 use crate::settings;
 
@@ -46,7 +46,7 @@ impl Engine {
         }))
     }
 
-    /// Says of a namespace which database its Argo CD is of, or that it is of none.
+    /// Says of a namespace which database its Argo CD is of, or that it is of none; one that is gone says nothing.
     ///
     /// # Errors
     /// When the cluster does not answer, or refuses.
@@ -54,7 +54,10 @@ impl Engine {
         let patch: Value = json!({ "metadata": { "annotations": { DATABASE: database } } });
         let api: Api<_> = self.api("v1", "Namespace", "");
         let done = api.patch(namespace, &PatchParams::default(), &Patch::Merge(&patch)).await;
-        done.map(drop).map_err(|source| refused("mark", "Namespace", namespace, source))
+        match done {
+            Err(source) if code(&source) != Some(404) => Err(refused("mark", "Namespace", namespace, source)),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -190,7 +190,7 @@ fn outcome(done: Result<(), kube::Error>, act: &'static str, kind: &str, name: &
     }
 }
 
-fn code(error: &kube::Error) -> Option<u16> {
+pub(super) fn code(error: &kube::Error) -> Option<u16> {
     match error {
         kube::Error::Api(status) => Some(status.code),
         _ => None,

@@ -28,6 +28,7 @@ on_both! {
     an_instance_that_is_lost_is_left_behind
     an_environment_waits_for_the_move_of_what_is_deployed_to_it
     what_a_move_left_asleep_is_woken_or_let_go
+    what_is_being_deleted_keeps_what_it_needs_behind_its_unit
 }
 
 async fn synced(stage: &Stage, namespace: &str, name: &str) -> Value {
@@ -484,4 +485,41 @@ async fn what_a_move_left_asleep_is_woken_or_let_go(base: Base) {
     stage.settled().await;
     assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(from));
     assert_eq!(stage.cascades(), 0, "nothing that was deployed went");
+}
+
+/// Argo CD deletes nothing of an Application whose project or cluster is gone.
+async fn what_is_being_deleted_keeps_what_it_needs_behind_its_unit(base: Base) {
+    let stage = Stage::new(base).await;
+    stage.environment("shop", "one", "token-one").await;
+    to_environment(&stage, "one", "web").await;
+    let (api, _) = to_environment(&stage, "one", "api").await;
+    stage.settled().await;
+    stage.add_instance(OTHER).await;
+    stage.argo.stuck(true);
+    stage.delete("shop", DEPLOYMENTS, "api").await;
+    stage
+        .until("a deletion that does not end", async || {
+            let object = stage.application(&api).await?;
+            object["metadata"]["deletionTimestamp"].is_string().then_some(())
+        })
+        .await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", Some("one")).await.unwrap();
+    fleet.begin(&unit, &fleet.instance(OTHER).await.unwrap()).await.unwrap();
+    let step = async |step: MoveStep| (stage.all::<Move>().await[0].step == step).then_some(());
+    stage.until("the last step", async || step(MoveStep::Clean).await).await;
+    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    let at_source = async || {
+        let secrets = stage.secrets_of_argo().await;
+        let projects = stage.listed(&format!("{ARGO}/appprojects")).await;
+        secrets.iter().chain(&projects).filter(|one| one["metadata"]["namespace"] == ARGOCD).count()
+    };
+    assert_eq!(at_source().await, 2, "the Secret of the cluster and the project");
+    assert!(step(MoveStep::Clean).await.is_some(), "it waits");
+    stage.argo.stuck(false);
+    stage.until("the end of the move", async || step(MoveStep::Done).await).await;
+    assert!(stage.application(&api).await.is_none());
+    assert_eq!(stage.cascades(), 1, "with what it deployed");
+    assert_eq!(at_source().await, 0);
+    stage.settled().await;
 }

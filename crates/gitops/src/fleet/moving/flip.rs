@@ -131,5 +131,9 @@ pub fn clean(scene: &Scene<'_>) -> Next {
     let strays = scene.at_source.iter().filter(|object| row_of(object, scene.applications).is_some());
     let mut acts: Vec<Act> = strays.filter(|object| !has_finalizers(object)).map(forget).collect();
     acts.extend(scene.leftovers.iter().map(forget));
-    if acts.is_empty() { advance(scene, MoveStep::Done) } else { Next::Act(acts) }
+    match (acts.is_empty(), scene.in_use) {
+        (false, _) => Next::Act(acts),
+        (true, 0) => advance(scene, MoveStep::Done),
+        (true, _) => wait("Applications at the source still use its project or its Secrets"),
+    }
 }

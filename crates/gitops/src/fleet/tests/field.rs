@@ -240,6 +240,7 @@ impl Field {
             needs: &[project("argocd-two", self.own)],
             has: &projects("argocd-two"),
             leftovers: &projects("argocd-one"),
+            in_use: 0,
             prepared: &projects("argocd-two"),
         })
     }
