@@ -13,6 +13,7 @@ mod event;
 mod recorder;
 mod request;
 mod runs;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -30,9 +30,13 @@ pub const VALUE_FIELDS: [&str; 2] = ["data", "stringData"];
 /// The object, or list of objects, with every value of a Secret masked; keys stay. Secrets are found at any depth, as in
 /// lists and in objects that carry manifests.
 pub fn redact(value: &Value) -> Value {
-    let mut masked = value.clone();
-    mask(&mut masked, false);
-    masked
+    redacted(value.clone())
+}
+
+/// The same, of a value that nobody else needs.
+pub(crate) fn redacted(mut value: Value) -> Value {
+    mask(&mut value, false);
+    value
 }
 
 /// The same for an object, or a part of one, whose kind is known from elsewhere: a patch does not say what it patches.

@@ -24,6 +24,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const BUSY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A statement for one row, and the same for any number of them; the latter is in PostgreSQL's words alone.
+#[derive(Debug)]
 pub struct Statement {
     pub one: String,
     pub each: String,

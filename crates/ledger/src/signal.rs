@@ -40,7 +40,7 @@ const TRIM_EVERY: usize = 1000;
 const POLL: Duration = Duration::from_secs(2);
 
 /// The least time between two looks: many commit at the same time, and one look is enough for all of them.
-const GATHER: Duration = Duration::from_millis(25);
+const GATHER: Duration = Duration::from_millis(50);
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

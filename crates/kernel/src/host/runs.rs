@@ -15,6 +15,8 @@ use crate::decision::{DecisionId, Write};
 use crate::operator::{OperatorName, ServiceAccount, Stop, UnitId};
 use crate::view::Reads;
 
+use super::threads::Threads;
+
 /// How many threads of one operator may hang before its further runs fail at once: a thread cannot be stopped from outside.
 const MAX_STUCK: usize = 2;
 
@@ -72,13 +74,14 @@ pub(super) struct Runs {
     reports: (mpsc::UnboundedSender<Report>, mpsc::UnboundedReceiver<Report>),
     /// How many threads were given up and have not returned, by operator.
     stuck: BTreeMap<OperatorName, Arc<AtomicUsize>>,
+    threads: Threads,
     writing: usize,
 }
 
 impl Runs {
     pub fn new() -> Self {
         // The scheduler bounds how many runs there are, and each reports at most twice.
-        Self { reports: mpsc::unbounded_channel(), stuck: BTreeMap::new(), writing: 0 }
+        Self { reports: mpsc::unbounded_channel(), stuck: BTreeMap::new(), threads: Threads::default(), writing: 0 }
     }
 
     pub fn writing(&self) -> usize {
@@ -93,7 +96,7 @@ impl Runs {
         report
     }
 
-    /// Lets the operator decide on a thread of its own, and gives it up after its time.
+    /// Lets the operator decide on a thread that nobody else has meanwhile, and gives it up after its time.
     pub fn start(&mut self, run: Run) {
         let (unit, id, timeout) = (run.unit.clone(), run.id, run.timeout);
         let stuck = self.stuck.entry(unit.operator.clone()).or_default().clone();
@@ -104,12 +107,12 @@ impl Runs {
             return;
         }
         let (done, mut finished) = tokio::sync::oneshot::channel();
-        let thread = std::thread::Builder::new().name(unit.operator.to_string()).spawn(move || {
+        let started = self.threads.start(Box::new(move || {
             let began = Instant::now();
             let (plan, reads) = run.decide();
             let _ = done.send(Answered { plan, reads, decide_us: micros(began.elapsed()) });
-        });
-        if let Err(error) = thread {
+        }));
+        if let Err(error) = started {
             let _ = reports.send(given_up(&unit, id, format!("could not start a thread: {error}"), Duration::ZERO));
             return;
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::decision::{Decision, Outcome, Write, WriteResult};
 use crate::object::Object;
 use crate::plan::{Act, Mutation, PatchForm, Standing};
-use crate::redact::{Secrets, conceal_in, conceal_words, redact, redact_kind, redact_mutation};
+use crate::redact::{Secrets, conceal_in, conceal_words, redact_kind, redact_mutation, redacted};
 use crate::resource::Resource;
 
 use super::record::Kept;
@@ -86,13 +86,13 @@ fn learn_mutation(secrets: &mut Secrets, mutation: &Mutation) {
 fn mask_decision(decision: &Decision, secrets: &Secrets) -> Decision {
     let mut masked = decision.clone();
     for asked in &mut masked.asked {
-        asked.request = shown(redact(&asked.request), secrets);
-        asked.answer = match &asked.answer {
-            Ok(value) => Ok(shown(redact(value), secrets)),
-            Err(message) => Err(words(message, secrets)),
-        };
+        asked.request = shown(redacted(std::mem::take(&mut asked.request)), secrets);
+        match &mut asked.answer {
+            Ok(value) => *value = shown(redacted(std::mem::take(value)), secrets),
+            Err(message) => *message = words(message, secrets),
+        }
     }
-    masked.settings = shown(redact(&masked.settings), secrets);
+    masked.settings = shown(redacted(std::mem::take(&mut masked.settings)), secrets);
     masked.refused.iter_mut().for_each(|refusal| refusal.message = words(&refusal.message, secrets));
     match &mut masked.outcome {
         Outcome::Decided { writes, standing } => {

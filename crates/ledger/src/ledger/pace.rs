@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The least time between two: whoever comes meanwhile shares the next one. Who comes alone does not wait.
-const GATHER: Duration = Duration::from_millis(10);
+const GATHER: Duration = Duration::from_millis(20);
 
 /// When it was last done.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use tokio::time::sleep_until;
 use super::pace::Pace;
 use super::question::{Question, Shape};
 use super::{Asked, LedgerError, within};
-use crate::pool::{Intent, Pool, Transaction};
+use crate::pool::{Intent, Pool, Statement, Transaction};
 use crate::value::Value;
 
 /// How long whoever comes waits for a reading to end, before another begins beside it.
@@ -50,8 +50,15 @@ pub(super) struct Readings {
     pool: Pool,
     asked: Arc<Asked>,
     pace: Pace,
+    statements: Statements,
     state: Mutex<State>,
 }
+
+/// The words of questions, made once for each shape; there are some dozens of them.
+type Statements = Mutex<HashMap<Shape, Arc<Statement>>>;
+
+/// How many are kept.
+const MAX_STATEMENTS: usize = 512;
 
 #[derive(Debug, Default)]
 struct State {
@@ -63,7 +70,7 @@ struct State {
 
 impl Readings {
     pub fn new(pool: Pool, asked: Arc<Asked>) -> Arc<Readings> {
-        Arc::new(Readings { pool, asked, pace: Pace::default(), state: Mutex::default() })
+        Arc::new(Readings { pool, asked, pace: Pace::default(), statements: Mutex::default(), state: Mutex::default() })
     }
 
     /// A place in a reading that begins after this was asked for.
@@ -92,6 +99,18 @@ impl Readings {
         tokio::spawn(open.serve());
     }
 
+    fn statement(&self, shape: &Shape) -> Arc<Statement> {
+        let mut all = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(statement) = all.get(shape) {
+            return Arc::clone(statement);
+        }
+        let statement = Arc::new(shape.statement(self.pool.dialect()));
+        if all.len() < MAX_STATEMENTS {
+            all.insert(shape.clone(), Arc::clone(&statement));
+        }
+        statement
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,8 +137,8 @@ impl Open {
                     let _ = reader.send(Ok(seat.clone()));
                 }
                 drop(seat);
-                let asked = Arc::clone(&self.readings.asked);
-                Reading { transaction, asked, known: HashMap::new(), failed: None }.answer_all(wanted).await;
+                let readings = Arc::clone(&self.readings);
+                Reading { transaction, readings, known: HashMap::new(), failed: None }.answer_all(wanted).await;
             }
             Err(error) => {
                 for reader in waiting {
@@ -158,7 +177,7 @@ impl Drop for Open {
 /// One state of the database.
 struct Reading {
     transaction: Transaction,
-    asked: Arc<Asked>,
+    readings: Arc<Readings>,
     /// What was asked, and the answers: there will be no others.
     known: HashMap<Question, Rows>,
     /// Why nothing is answered any more.
@@ -220,7 +239,7 @@ impl Reading {
             return Err(failed.shared());
         }
         let act = "read rows";
-        let statement = shape.statement(self.transaction.dialect());
+        let statement = self.readings.statement(shape);
         let answered = shape.answered();
         let mut all = Vec::with_capacity(questions.len());
         if shape.is_for_many() {
@@ -234,9 +253,10 @@ impl Reading {
                 all.push(Arc::new(within(act, fetched).await?));
             }
         }
-        self.asked.questions.fetch_add(questions.len() as u64, Ordering::Relaxed);
+        let asked = &self.readings.asked;
+        asked.questions.fetch_add(questions.len() as u64, Ordering::Relaxed);
         let rows: usize = all.iter().map(|rows| rows.len()).sum();
-        self.asked.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        asked.rows.fetch_add(rows as u64, Ordering::Relaxed);
         Ok(all)
     }
 }
