@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::field::text;
+use crate::target::Key;
 
 /// The address Argo CD has for the cluster it runs on.
 pub const IN_CLUSTER_SERVER: &str = "https://kubernetes.default.svc";
@@ -22,12 +23,17 @@ pub struct Cluster {
     pub server: String,
     /// Namespace and name of the Secret that names it; absent for the cluster Applications live on.
     pub secret: Option<(String, String)>,
+    /// The namespaces that are deployed to; none is all.
+    pub namespaces: Vec<String>,
+    /// Whether kinds without a namespace are deployed though namespaces are named.
+    pub cluster_resources: bool,
 }
 
 impl Cluster {
     /// The cluster Applications live on.
     pub fn here() -> Self {
-        Self { name: IN_CLUSTER.to_string(), server: IN_CLUSTER_SERVER.to_string(), secret: None }
+        let (name, server) = (IN_CLUSTER.to_string(), IN_CLUSTER_SERVER.to_string());
+        Self { name, server, secret: None, namespaces: Vec::new(), cluster_resources: false }
     }
 
     /// The cluster that a Secret names; none if it has no address.
@@ -35,8 +41,36 @@ impl Cluster {
         let server = datum(secret, "server").trim_end_matches('/').to_string();
         let key = (text(secret, "/metadata/namespace").to_string(), text(secret, "/metadata/name").to_string());
         let is_here = server == IN_CLUSTER_SERVER;
-        (!server.is_empty()).then(|| Self { name: datum(secret, "name"), server, secret: (!is_here).then_some(key) })
+        let namespaces = datum(secret, "namespaces");
+        let namespaces = if namespaces.is_empty() { Vec::new() } else { namespaces.split(',').map(named).collect() };
+        (!server.is_empty()).then(|| Self {
+            name: datum(secret, "name"),
+            server,
+            secret: (!is_here).then_some(key),
+            namespaces,
+            cluster_resources: datum(secret, "clusterResources") == "true",
+        })
     }
+
+    /// Whether objects of a namespace are deployed; without one, of kinds that have none.
+    pub fn manages(&self, namespace: &str) -> bool {
+        let is_named = self.namespaces.iter().any(|one| one == namespace);
+        self.namespaces.is_empty() || is_named || (namespace.is_empty() && self.cluster_resources)
+    }
+
+    /// Why an object is not deployed, in the words of Argo CD's library; nothing when it is.
+    pub fn refuses(&self, key: &Key) -> Option<String> {
+        let Key { kind, namespace, name, .. } = key;
+        match (self.manages(namespace), namespace.is_empty()) {
+            (true, _) => None,
+            (_, true) => Some(format!("Cluster level {kind} {name:?} can not be managed when in namespaced mode")),
+            _ => Some(format!("Namespace {namespace:?} for {kind} {name:?} is not managed")),
+        }
+    }
+}
+
+fn named(text: &str) -> String {
+    text.trim().to_string()
 }
 
 /// A value of a Secret, decoded.
@@ -96,6 +130,32 @@ mod tests {
         let env = resolve(&json!({"name": "managed-env-1", "namespace": "x"}), &named).unwrap();
         assert_eq!(env.secret, Some(("argocd".into(), "managed-env-1".into())));
         assert_eq!(resolve(&json!({"server": env.server.clone()}), &named), Ok(env));
+    }
+
+    #[test]
+    fn a_cluster_with_namespaces_takes_nothing_else() {
+        let of = |more: Value| {
+            let mut secret = secret("managed-env-1", "https://a");
+            for (key, value) in more.as_object().unwrap() {
+                secret["data"][key] = json!(STANDARD.encode(value.as_str().unwrap()));
+            }
+            Cluster::of(&secret).unwrap()
+        };
+        let told = |cluster: &Cluster, kind: &str, namespace: &str| {
+            let key = Key { group: String::new(), kind: kind.into(), namespace: namespace.into(), name: "x".into() };
+            cluster.refuses(&key)
+        };
+        let all = of(json!({}));
+        assert_eq!((told(&all, "ConfigMap", "any"), told(&all, "Namespace", "")), (None, None));
+        let some = of(json!({"namespaces": "allowed, also"}));
+        assert_eq!((told(&some, "ConfigMap", "allowed"), told(&some, "ConfigMap", "also")), (None, None));
+        let words = "Namespace \"forbidden\" for ConfigMap \"x\" is not managed";
+        assert_eq!(told(&some, "ConfigMap", "forbidden").as_deref(), Some(words));
+        let words = "Cluster level Namespace \"x\" can not be managed when in namespaced mode";
+        assert_eq!(told(&some, "Namespace", "").as_deref(), Some(words));
+        let wide = of(json!({"namespaces": "allowed", "clusterResources": "true"}));
+        assert_eq!(told(&wide, "Namespace", ""), None);
+        assert!(told(&wide, "ConfigMap", "forbidden").is_some());
     }
 
     #[test]

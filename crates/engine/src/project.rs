@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn cluster(name: &str, server: &str) -> Cluster {
-        Cluster { name: name.into(), server: server.into(), secret: None }
+        Cluster { name: name.into(), server: server.into(), ..Cluster::here() }
     }
 
     /// What the service writes into a project is the repository in the form in which they are compared.

@@ -34,21 +34,22 @@ impl Work<'_> {
         }
         let (source, revision) = operation::source(&self.before, &state);
         let (source, revision) = (source.clone(), revision.to_string());
-        let answer = match self.ask(&source, &revision, !running)? {
-            Ok(answer) => answer,
+        let answer = self.ask(&source, &revision, !running)?;
+        let wanted = self.targets(&answer, &scope.cluster)?;
+        let (answer, targets) = match answer.and_then(|answer| Ok((answer, wanted?))) {
+            Ok(both) => both,
             Err(why) => {
                 let step = operation::failed(&state, "Error", &format!("ComparisonError: {why}"), self.now);
                 return Ok(self.stepped(step));
             }
         };
-        let targets = self.targets(&answer)?;
         if let Some(state) = operation::pinned(&state, &source, text(&answer, "/revision")) {
             // What will be made is known of before it is made.
             self.announce(&targets);
             return Ok(self.stepped(Step::State(state)));
         }
-        let live = self.live(&targets)?;
-        if let Some(why) = self.namespace_refused(&targets) {
+        let live = self.live(&targets, &scope.cluster)?;
+        if let Some(why) = self.namespace_refused(&targets, scope) {
             let step = operation::failed(&state, "Failed", &format!("namespace auto creation failed: {why}"), self.now);
             return Ok(self.stepped(step));
         }
@@ -165,8 +166,12 @@ impl Work<'_> {
         (asked && !name.is_empty() && !targets.wanted.contains_key(&key)).then_some(key)
     }
 
-    fn namespace_refused(&self, targets: &Targets) -> Option<String> {
+    fn namespace_refused(&self, targets: &Targets, scope: &Scope) -> Option<String> {
         let key = self.creates_namespace(targets)?;
+        // Its objects may all say another: what is not deployed to is not made, either.
+        if !scope.cluster.manages(&key.name) {
+            return Some(format!("Namespace {:?} is not managed", key.name));
+        }
         let mut refused = self.view.refused().iter();
         refused
             .find(|one| one.object.table.resource.kind == "Namespace" && *one.object.name == *key.name)

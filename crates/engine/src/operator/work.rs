@@ -214,23 +214,34 @@ impl<'a> Work<'a> {
         Ok(self.outside.ask(request).map_err(loaded))
     }
 
-    /// What is wanted, by an answer of the repository.
-    pub(super) fn targets(&self, answer: &Value) -> Result<Targets, Stop> {
+    /// What is wanted, by an answer of the repository; or why it cannot be compared, in Argo CD's words.
+    pub(super) fn targets(
+        &self,
+        answer: &Result<Value, String>,
+        cluster: &Cluster,
+    ) -> Result<Result<Targets, String>, Stop> {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => return Ok(Err(why.clone())),
+        };
         let objects = list(answer, "/objects").cloned().collect();
         let at = self.view.at(Engine::TO);
-        targets(&self.name, text(&self.before, "/spec/destination/namespace"), objects, |version, kind| {
-            kinds::kind(at, version, kind)
-        })
+        let found =
+            targets(&self.name, text(&self.before, "/spec/destination/namespace"), objects, |version, kind| {
+                kinds::kind(at, version, kind)
+            })?;
+        let refused = found.wanted.keys().find_map(|key| cluster.refuses(key));
+        Ok(refused.map_or(Ok(found), |why| Err(format!("Failed to load live state: {why}"))))
     }
 
-    /// What is there of what is wanted, and of what once was.
-    pub(super) fn live(&self, targets: &Targets) -> Result<Live, Stop> {
+    /// What is there of what is wanted, and of what once was. What a cluster does not take is not looked at, as in Argo CD.
+    pub(super) fn live(&self, targets: &Targets, cluster: &Cluster) -> Result<Live, Stop> {
         let mut live = Live::new();
         let wanted =
             targets.wanted.values().map(|target| (target.key.clone(), target.version.clone(), target.resource.clone()));
         let mut looked: Vec<(Key, String, Option<Resource>)> = wanted.collect();
         for (key, version) in status::managed(&self.before["status"]) {
-            if !targets.wanted.contains_key(&key) {
+            if !targets.wanted.contains_key(&key) && cluster.manages(&key.namespace) {
                 let resource = self.resource(&key, &version)?;
                 looked.push((key, version, resource));
             }
@@ -265,11 +276,11 @@ impl<'a> Work<'a> {
         let source = self.before["spec"]["source"].clone();
         let refresh = !annotation(&self.before, REFRESH).is_empty();
         let answer = self.ask(&source, text(&source, "/targetRevision"), refresh)?;
-        let (targets, error) = match &answer {
-            Ok(answer) => (self.targets(answer)?, None),
-            Err(why) => (Targets::default(), Some(why.clone())),
+        let (targets, error) = match self.targets(&answer, &scope.cluster)? {
+            Ok(targets) => (targets, None),
+            Err(why) => (Targets::default(), Some(why)),
         };
-        let live = self.live(&targets)?;
+        let live = self.live(&targets, &scope.cluster)?;
         let mut found = status::compare(&self.name, &targets, &live, &scope.project, &scope.cluster, error.is_some());
         found.conditions.extend(error.iter().map(|why| ("ComparisonError", why.clone())));
         let sync = told([
@@ -340,7 +351,7 @@ impl<'a> Work<'a> {
                 set_conditions(&mut self.next["status"], &["DeletionError"], &wrong, self.now);
                 return Ok(self.written().blocked(message));
             };
-            let mut live = self.live(&Targets::default())?;
+            let mut live = self.live(&Targets::default(), &cluster)?;
             live.retain(|key, _| project.refuses(&cluster, &key.group, &key.kind, &key.namespace, &key.name).is_none());
             let left = left(&self.name, &live);
             let mut plan = Plan::in_order();

@@ -101,6 +101,43 @@ async fn a_repository_deploys_to_no_namespace_but_its_own() {
     assert!(stage.get(&format!("{MAPS}/own")).await.is_none(), "nothing of such a commit is deployed");
 }
 
+/// The Secret of a cluster says which namespaces are deployed to, whatever the project permits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_with_namespaces_is_deployed_to_in_them_alone() {
+    let stage = Stage::new().await;
+    stage.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
+    let labels = json!({"argocd.argoproj.io/secret-type": "cluster"});
+    let data =
+        json!({"name": "in-cluster", "server": "https://kubernetes.default.svc", "config": "{}", "namespaces": "prod"});
+    let secret = json!({"metadata": {"name": "here", "labels": labels}, "stringData": data});
+    stage.send("POST", "/api/v1/namespaces/argocd/secrets", secret).await.unwrap();
+    let of = |manifest: &str| {
+        let repository = Repository::new();
+        repository.write("deploy/x.yaml", manifest);
+        repository.commit();
+        repository
+    };
+    let (map, space) = (of(&config_map("x", "text")), of("apiVersion: v1\nkind: Namespace\nmetadata: {name: mine}\n"));
+    let attempts = [
+        ("away", &map, "other", "Namespace \"other\" for ConfigMap \"x\" is not managed"),
+        ("wide", &space, "prod", "Cluster level Namespace \"mine\" can not be managed when in namespaced mode"),
+    ];
+    for (name, repository, namespace, words) in attempts {
+        let more = json!({"destination": {"name": "in-cluster", "namespace": namespace}});
+        stage.application(name, repository, automated(), more).await;
+        let told = format!("Failed to load live state: {words}");
+        stage.until_application(name, words, |one| condition(one, "ComparisonError") == told).await;
+        // A sync that somebody asks for fails in the same words.
+        stage.patch(name, json!({"operation": {"sync": {"revision": "main"}}})).await;
+        let told = format!("ComparisonError: {told}");
+        stage.until_application(name, words, |one| one["status"]["operationState"]["message"] == told).await;
+    }
+    stage.application("own", &map, automated(), json!({})).await;
+    stage.until_application("own", "deployed", |one| one["status"]["sync"]["status"] == "Synced").await;
+    assert!(stage.get("/api/v1/namespaces/other/configmaps/x").await.is_none());
+    assert!(stage.get("/api/v1/namespaces/mine").await.is_none());
+}
+
 /// Whether a guess of another's object is right must not be told: its status would say what the object is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_learns_nothing_of_what_is_anothers() {
