@@ -85,6 +85,26 @@ pub enum FleetError {
         /// How many.
         units: u64,
     },
+    /// Units are on their way to it, or away from it.
+    #[error(
+        "could not remove the Argo CD instance in `{namespace}`: {units} units are on their way to it or away from it\nhint: wait until they are there; `switchboard gitops fleet move TENANT --back` calls one back"
+    )]
+    OnTheirWay {
+        /// Which.
+        namespace: String,
+        /// How many.
+        units: usize,
+    },
+    /// It still removes what was deployed.
+    #[error(
+        "could not remove the Argo CD instance in `{namespace}`: {removals} removals, of Applications or of projects, are under way there\nhint: wait until they are done: what was deployed stays for ever otherwise"
+    )]
+    Removing {
+        /// Which.
+        namespace: String,
+        /// How many.
+        removals: usize,
+    },
     /// Nobody else could take what it has.
     #[error(
         "could not remove the Argo CD instance in `{namespace}`: it has {credentials} repository credentials, and there is no other to take them\nhint: add another one with `switchboard gitops fleet add`"

@@ -4,7 +4,7 @@ use switchboard_gitops::argo::{DATABASE_ID, SECRET_TYPE};
 use switchboard_gitops::fleet::Candidate;
 use switchboard_gitops::fleet::moving::{ARRIVING, forget};
 use switchboard_gitops::flow::operation::{Wish, ask};
-use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource};
+use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource, OperationState};
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
 use switchboard_ledger::{Bound, Change, Filter, Moment, View};
@@ -22,7 +22,7 @@ impl Fleet {
     /// its namespace beside them stays: it is Argo CD's.
     ///
     /// # Errors
-    /// When it has units, or Applications of the original.
+    /// When it has units, or Applications of the original, or anything is being removed there.
     pub async fn remove(&self, namespace: &str) -> Result<EngineInstance, FleetError> {
         let cluster = self.cluster().await?;
         for _ in 0..MAX_ATTEMPTS {
@@ -31,6 +31,10 @@ impl Fleet {
             let entry = &entry_of(&mut view, namespace, &cluster).await?;
             unused(entry)?;
             let instance = entry.candidate.instance.clone();
+            match view.list::<Operation>(&removals(&instance.id)).await?.len() {
+                0 => {}
+                removals => return Err(FleetError::Removing { namespace: namespace.to_string(), removals }),
+            }
             let left: Vec<RepositoryCredentials> =
                 view.list(&Filter::all().is("repo_cred_engine_id", &instance.id)).await?;
             let changes = match left.is_empty() {
@@ -61,12 +65,18 @@ impl Fleet {
 }
 
 fn unused(entry: &Entry) -> Result<(), FleetError> {
-    let units = entry.candidate.environments.max(u64::from(entry.candidate.applications > 0));
-    let units = units.max(u64::try_from(entry.moving).unwrap_or(u64::MAX));
-    match units {
-        0 => Ok(()),
-        units => Err(FleetError::InUse { namespace: entry.candidate.instance.namespace.clone(), units }),
+    let namespace = entry.candidate.instance.namespace.clone();
+    match (entry.candidate.environments.max(u64::from(entry.candidate.applications > 0)), entry.moving) {
+        (0, 0) => Ok(()),
+        (0, units) => Err(FleetError::OnTheirWay { namespace, units }),
+        (units, _) => Err(FleetError::InUse { namespace, units }),
     }
+}
+
+/// What an instance without Applications is still asked about some: that they go.
+fn removals(instance: &EngineInstanceId) -> Filter {
+    let open = [OperationState::Waiting, OperationState::InProgress];
+    Filter::all().is("instance_id", instance).is("resource_type", OperationResource::Application).any("state", open)
 }
 
 /// Credentials go to where their tenant is, or where it would be.
@@ -108,9 +118,13 @@ async fn gone(view: &mut View, entry: &Entry) -> Result<Vec<Change>, FleetError>
     let instance = &entry.candidate.instance;
     let mut changes = Vec::new();
     if let Some(member) = &entry.candidate.member {
-        // Nor may a unit be on its way to it by then.
+        // Nor may a unit be on its way to it by then, or something be asked to go.
         let moves = Filter::all().is("target_id", &instance.id).any("step", ARRIVING);
-        changes.extend([Change::room(member, vec![Bound::of(0).counting::<Move>(moves)]), Change::delete(member)]);
+        let bounds = vec![
+            Bound::of(0).counting::<Move>(moves),
+            Bound::of(0).counting::<Operation>(removals(&instance.id)),
+        ];
+        changes.extend([Change::room(member, bounds), Change::delete(member)]);
     }
     let operations: Vec<Operation> = view.list(&Filter::all().is("instance_id", &instance.id)).await?;
     changes.extend(operations.iter().map(Change::delete));

@@ -29,6 +29,7 @@ on_both! {
     an_environment_waits_for_the_move_of_what_is_deployed_to_it
     what_a_move_left_asleep_is_woken_or_let_go
     what_is_being_deleted_keeps_what_it_needs_behind_its_unit
+    an_instance_that_still_removes_something_is_not_removed
 }
 
 async fn synced(stage: &Stage, namespace: &str, name: &str) -> Value {
@@ -522,4 +523,32 @@ async fn what_is_being_deleted_keeps_what_it_needs_behind_its_unit(base: Base) {
     assert_eq!(stage.cascades(), 1, "with what it deployed");
     assert_eq!(at_source().await, 0);
     stage.settled().await;
+}
+
+/// With the instance would go who removes it, and what was deployed would stay.
+async fn an_instance_that_still_removes_something_is_not_removed(base: Base) {
+    let stage = Stage::new(base).await;
+    let (web, _) = placed(&stage, "shop", "web", plain()).await;
+    stage.settled().await;
+    stage.add_instance(OTHER).await;
+    stage.argo.stuck(true);
+    stage.delete("shop", DEPLOYMENTS, "web").await;
+    stage
+        .until("a deletion that does not end", async || {
+            stage.application(&web).await.filter(|one| one["metadata"]["deletionTimestamp"].is_string())
+        })
+        .await;
+    // Its unit may be there or not: nothing of it has a row any more.
+    let units: Vec<Placement> = stage.all().await;
+    let gone: Vec<Change> = units.iter().map(Change::delete).collect();
+    stage.ledger.commit(&gone).await.unwrap();
+    let fleet = stage.fleet();
+    let refused = fleet.remove(ARGOCD).await.unwrap_err();
+    assert!(matches!(&refused, FleetError::Removing { .. }), "{refused}");
+    assert!(!stage.all::<Operation>().await.is_empty());
+    stage.argo.stuck(false);
+    stage.until("it to go", async || stage.application(&web).await.is_none().then_some(())).await;
+    stage.settled().await;
+    assert_eq!(stage.cascades(), 1, "with what it deployed");
+    fleet.remove(ARGOCD).await.unwrap();
 }
