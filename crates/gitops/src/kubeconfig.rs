@@ -9,6 +9,7 @@ use switchboard_object::yaml;
 
 use crate::kinds::environment::Reason;
 use crate::kinds::field;
+use crate::repository::without_login;
 
 /// How to reach a cluster, and as whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,9 @@ pub fn read(text: &str, api_url: &str) -> Result<Access, Refusal> {
     let same =
         |cluster: &&Value| cluster["cluster"]["server"].as_str().is_some_and(|s| s.eq_ignore_ascii_case(api_url));
     let Some(cluster) = entries(&config, "clusters").find(same) else {
-        let said = format!("the kubeconfig did not have a cluster entry that matched the API URL '{api_url}'");
+        // Rows of a former version may hold a login.
+        let shown = without_login(api_url);
+        let said = format!("the kubeconfig did not have a cluster entry that matched the API URL '{shown}'");
         return Err((Reason::UnableToLocateContext, said));
     };
     let name = cluster["name"].as_str().unwrap_or_default();

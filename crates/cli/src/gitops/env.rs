@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use switchboard_gitops::kinds::environment::{EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE, URL_WITH_QUERY};
+use switchboard_gitops::kinds::environment::{EnvironmentSpec, KIND, Reason, SECRET_KEY, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, ManagedEnvironment};
 
 use super::credential::{self, secret_of};
@@ -65,10 +65,21 @@ struct Create {
 
 /// It cannot be done as it is asked for.
 #[derive(Debug, thiserror::Error)]
-#[error("could not create environment `{name}`: {why}\nhint: --url is the `server` of a cluster of the kubeconfig")]
+#[error("could not create environment `{name}`: {why}\nhint: {hint}")]
 struct Refused {
     name: String,
-    why: &'static str,
+    why: String,
+    hint: &'static str,
+}
+
+impl Refused {
+    fn new(name: &str, (reason, why): (Reason, String)) -> Self {
+        let hint = match reason {
+            Reason::InvalidNamespaceList => "--only is the name of a namespace of that cluster",
+            _ => "--url is the `server` of a cluster of the kubeconfig",
+        };
+        Self { name: name.to_string(), why, hint }
+    }
 }
 
 impl Env {
@@ -94,8 +105,7 @@ impl Create {
             cluster_resources: self.cluster_resources,
         };
         let wanted = ManagedEnvironment { spec, ..ManagedEnvironment::default() };
-        let query = if self.url.contains(['?', '&']) { Err(URL_WITH_QUERY) } else { Ok(()) };
-        wanted.admit().and(query).map_err(|why| Refused { name: self.name.clone(), why })?;
+        wanted.judge().map_err(|why| Refused::new(&self.name, why))?;
         let side = self.writing.side().await?;
         let object = json!({
             "apiVersion": API_VERSION,

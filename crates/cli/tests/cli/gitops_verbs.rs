@@ -275,6 +275,16 @@ async fn what_goes_wrong_is_said_with_a_hint() {
             "error: could not create environment `a`: cluster api url must start with https://\nhint: ",
         ),
         (
+            &["env", "create", "a", "--url", "https://bob:hunter2@x", "--secret", "s"],
+            1,
+            "error: could not create environment `a`: spec.apiURL must not contain a login, which would be kept in clear",
+        ),
+        (
+            &["env", "create", "a", "--url", "https://x", "--secret", "s", "--only", "A"],
+            1,
+            "error: could not create environment `a`: user specified an invalid namespace: 'A' is not a valid name of a namespace\nhint: --only ",
+        ),
+        (
             &["env", "create", "a", "--url", "https://x", "--credentials", "no/such"],
             1,
             "error: could not read a kubeconfig from `no/such`\n",

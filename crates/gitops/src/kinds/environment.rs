@@ -6,6 +6,7 @@ use switchboard_ledger::rows::ClusterCredentials;
 
 use super::deployment::is_label;
 use super::{Meta, MetaCondition, field};
+use crate::repository::has_login;
 
 /// The kind.
 pub const KIND: &str = "GitOpsDeploymentManagedEnvironment";
@@ -23,6 +24,8 @@ pub const CONDITION: &str = "ConnectionInitializationSucceeded";
 pub const NOT_HTTPS: &str = "cluster api url must start with https://";
 /// The URL has a query, which is ours to add.
 pub const URL_WITH_QUERY: &str = "the API URL must not have ? or & values";
+/// The URL holds a login, which would be kept in clear.
+pub const LOGIN_IN_URL: &str = "spec.apiURL must not contain a login, which would be kept in clear: remove what is before the @, there and in the kubeconfig; the user of the kubeconfig has it";
 
 /// A cluster, and how it stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +142,9 @@ impl ManagedEnvironment {
         }
         if self.spec.api_url.contains(['?', '&']) {
             return Err((Reason::UnsupportedApiUrl, URL_WITH_QUERY.to_string()));
+        }
+        if has_login(&self.spec.api_url) {
+            return Err((Reason::UnsupportedApiUrl, LOGIN_IN_URL.to_string()));
         }
         field::judge("spec.apiURL", &self.spec.api_url).map_err(|said| (Reason::UnsupportedApiUrl, said))?;
         let list = self.namespace_list().unwrap_or_default();

@@ -128,6 +128,22 @@ fn a_url_with_a_login_is_refused() {
     }
 }
 
+/// That of a cluster is kept in clear in rows, and told in logs and conditions.
+#[test]
+fn a_cluster_with_a_login_in_its_url_is_refused_without_repeating_it() {
+    for (url, is_refused) in [
+        ("https://bob:hunter2@api.example:6443", true),
+        ("https://hunter2@api.example", true),
+        ("https://api.example/clusters/a@b", false),
+    ] {
+        let mut asked = ManagedEnvironment::default();
+        asked.spec.api_url = url.into();
+        let said = asked.judge().err();
+        let wanted = (environment::Reason::UnsupportedApiUrl, environment::LOGIN_IN_URL.to_string());
+        assert_eq!(said, is_refused.then_some(wanted), "{url}");
+    }
+}
+
 /// A server that cannot be reached says nothing of a repository: only "not found" does.
 #[test]
 fn a_repository_that_nobody_reached_is_not_said_to_be_missing() {

@@ -35,6 +35,8 @@ fn refusals_are_in_the_words_tests_look_for() {
     let (reason, said) = refused(CONFIG, "https://nobody");
     assert_eq!(reason, Reason::UnableToLocateContext);
     assert!(said.contains("the kubeconfig did not have a cluster entry that matched the API URL"));
+    let (_, said) = refused(CONFIG, "https://bob:hunter2@nobody");
+    assert!(said.contains("'https://nobody'"), "{said}");
     for broken in ["{", "just words", "[1]"] {
         let (reason, said) = refused(broken, "https://x");
         assert_eq!(reason, Reason::UnableToParseKubeconfigData);

@@ -10,10 +10,9 @@ use http::header::{ETAG, LOCATION};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::kinds::environment::{
-    CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE, URL_WITH_QUERY,
-};
+use switchboard_gitops::kinds::environment::{CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, ManagedEnvironment, Truth};
+use switchboard_gitops::repository::without_login;
 use switchboard_ledger::Secret;
 
 pub use document::describe;
@@ -128,13 +127,10 @@ impl Wanted {
             cluster_resources: self.cluster_resources,
         };
         let environment = ManagedEnvironment { spec: spec.clone(), ..ManagedEnvironment::default() };
-        environment.admit().map_err(invalid)?;
         if self.url.is_empty() {
             return Err(invalid("url is empty"));
         }
-        if self.url.contains(['?', '&']) {
-            return Err(invalid(URL_WITH_QUERY));
-        }
+        environment.judge().map_err(|(_, why)| invalid(&why))?;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -178,7 +174,8 @@ fn environment(object: &Value, config_context: Option<String>) -> Result<Environ
         deleting: found.metadata.is_deleted(),
         tenant: found.metadata.namespace,
         name: found.metadata.name,
-        url: found.spec.api_url,
+        // One that was written before such were refused.
+        url: without_login(&found.spec.api_url),
         credentials_secret: found.spec.credentials_secret,
         config_context,
         allow_insecure: found.spec.allow_insecure,

@@ -13,6 +13,7 @@ use switchboard_gitops::flow::recheck::Asking;
 use switchboard_gitops::flow::tenant::{self, Namespace};
 use switchboard_gitops::kinds::ManagedEnvironment;
 use switchboard_gitops::kinds::environment::SECRET_KEY;
+use switchboard_gitops::repository::without_login;
 use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
@@ -179,7 +180,7 @@ fn rested(rest: Rest<Answer>, live: &ManagedEnvironment, asked: &Asked) -> Resul
 /// Says what stays on a target: its row goes now, and nothing else will.
 fn tell_given_up(accounts: &[ServiceAccount], retired: Option<&Answer>, now: Moment) {
     for one in accounts.iter().filter(|one| account::is_given_up(one, now) && !account::is_gone(one, retired)) {
-        let (host, uid) = (&one.host, &one.resource_uid);
+        let (host, uid) = (without_login(&one.host), &one.resource_uid);
         tracing::warn!(%host, "gave up removing service account argocd-manager-{uid}: remove it and its role by hand");
     }
 }

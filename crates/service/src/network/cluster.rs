@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use switchboard_gitops::flow::environment::{Answer, Question};
 use switchboard_gitops::kinds::environment::Reason;
 use switchboard_gitops::kubeconfig::Access;
+use switchboard_gitops::repository::without_login;
 use switchboard_ledger::Secret;
 
 use crate::asked::text;
@@ -69,7 +70,7 @@ pub async fn ask_by(reach: &dyn Reach, question: &Question) -> Answer {
             // It is asked again, and told each time until it is given up.
             Err(why) => {
                 let name = account_name(account.resource_uid.as_str());
-                tracing::warn!(host = account.host, why, "could not remove service account {name}");
+                tracing::warn!(host = without_login(&account.host), why, "could not remove service account {name}");
                 Answer::Kept { account: account.id.clone() }
             }
         },
@@ -244,7 +245,7 @@ fn failed(host: &str, error: &kube::Error, refused: Reason) -> Failed {
     if let kube::Error::Api(status) = error {
         return (refused, status.message.clone());
     }
-    let why = told(error);
+    let (host, why) = (without_login(host), told(error));
     let unknown = ["failed to lookup address", "Name or service not known", "No address associated", "dns error"];
     if unknown.iter().any(|words| why.contains(words)) {
         let name = host.trim_start_matches("https://").split([':', '/']).next().unwrap_or_default();
@@ -265,5 +266,15 @@ mod tests {
             names[..3],
             ["argocd-manager-u1", "argocd-manager-cluster-role-u1", "argocd-manager-cluster-role-binding-u1"]
         );
+    }
+
+    #[test]
+    fn a_login_in_an_address_is_not_repeated() {
+        for why in ["dns error", "connection refused"] {
+            let error = kube::Error::Service(why.into());
+            let (_, said) = failed("https://bob:hunter2@api.example:6443", &error, Reason::UnknownError);
+            assert!(said.starts_with("Get \"https://api.example:6443/api?timeout=32s\": "), "{said}");
+            assert!(!said.contains("bob") && !said.contains("hunter2"), "{said}");
+        }
     }
 }

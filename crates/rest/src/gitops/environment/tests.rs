@@ -57,6 +57,10 @@ fn what_cannot_be_is_refused_without_repeating_it() {
         (json!({ "config": CONFIG, "url": "http://one.example" }), "cluster api url must start with https://"),
         (json!({ "config": CONFIG, "url": "https://one.example?x" }), "the API URL must not have ? or & values"),
         (json!({ "config": CONFIG, "url": "" }), "url is empty"),
+        (
+            json!({ "config": CONFIG, "url": "https://bob:canary@one.example" }),
+            "spec.apiURL must not contain a login, which would be kept in clear",
+        ),
         (json!({ "config": CONFIG, "namespaces": ["A"] }), "namespaces: not all are names of namespaces"),
         (json!({ "credentialsSecret": "a/b" }), "credentialsSecret: "),
     ] {

@@ -3,6 +3,7 @@
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_gitops::kubeconfig;
+use switchboard_gitops::repository::without_login;
 use switchboard_ledger::rows::left::ServiceAccount;
 
 use super::{Reach, account_name, objects, send};
@@ -43,6 +44,7 @@ pub(super) async fn remove(reach: &dyn Reach, account: &ServiceAccount) -> Resul
         // Its token is worth nothing any more, because it is gone, or because its Secret is.
         Err(Left::Unknown) => {
             let name = account_name(uid);
+            let host = without_login(host);
             tracing::info!(host, "service account {name} has no token any more: nothing more can be removed with it");
             Ok(())
         }
