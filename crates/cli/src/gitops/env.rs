@@ -56,7 +56,8 @@ struct Create {
     /// Only these namespaces may be deployed to; may be repeated [default: all]
     #[arg(long = "only", value_name = "NAMESPACE")]
     namespaces: Vec<String>,
-    /// With --only: kinds without a namespace may be deployed, too
+    /// With --only: tell Argo CD that this cluster takes kinds without a namespace, too; the tenant's project there still
+    /// permits none of them
     #[arg(long, requires = "namespaces")]
     cluster_resources: bool,
     #[command(flatten)]

@@ -57,7 +57,7 @@ pub struct EnvironmentSpec {
     /// Namespaces that may be deployed to; none is all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
-    /// Whether kinds without a namespace may be deployed, too.
+    /// Whether the cluster takes kinds without a namespace, too. A tenant's project permits none of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cluster_resources: bool,
 }

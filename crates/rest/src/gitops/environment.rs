@@ -58,7 +58,7 @@ pub struct Wanted {
     /// Namespaces that may be deployed to; none is all.
     #[serde(default)]
     pub namespaces: Vec<String>,
-    /// Whether kinds without a namespace may be deployed, too.
+    /// Whether the cluster takes kinds without a namespace, too. A tenant's project permits none of them.
     #[serde(default)]
     pub cluster_resources: bool,
 }
