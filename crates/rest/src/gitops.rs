@@ -19,6 +19,7 @@ use serde_json::Value;
 use switchboard_ledger::{Ledger, LedgerError, Secret};
 
 use crate::auth::{Access, Caller};
+use crate::body::Id;
 use crate::cluster::{Api, Resource};
 use crate::guard::Guard;
 use crate::openapi::Part;
@@ -129,6 +130,22 @@ fn of_ledger(error: LedgerError) -> Problem {
 /// An object of ours that is not what its definition says.
 fn unreadable(of: &Resource) -> Problem {
     Problem::new(Kind::Unavailable, format!("could not read an object of kind {}", of.plural)).retry_after_s(5)
+}
+
+/// What can be read of a list. One object that cannot be must not hide all others, whoever they are of.
+fn readable<T>(of: &Resource, items: &[Value], read: impl Fn(&Value) -> Result<T, Problem>) -> Vec<T> {
+    let one = |item: &Value| match read(item) {
+        Ok(found) => Some(found),
+        Err(_) => {
+            tracing::warn!(
+                object = Id::of(meta(item, "namespace"), meta(item, "name")),
+                "left out of a list of {}: it cannot be read",
+                of.plural
+            );
+            None
+        }
+    };
+    items.iter().filter_map(one).collect()
 }
 
 fn meta<'a>(object: &'a Value, key: &str) -> &'a str {

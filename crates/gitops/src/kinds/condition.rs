@@ -15,7 +15,8 @@ pub enum Truth {
     True,
     /// It does not.
     False,
-    /// Nobody knows.
+    /// Nobody knows; also any other word: whoever may write a status may write what Kubernetes has no such word for.
+    #[serde(other)]
     Unknown,
 }
 

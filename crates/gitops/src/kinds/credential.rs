@@ -32,7 +32,7 @@ pub struct RepositoryCredential {
     /// What the tenant wants.
     pub spec: CredentialSpec,
     /// How it stands.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::meta::status")]
     pub status: CredentialStatus,
 }
 

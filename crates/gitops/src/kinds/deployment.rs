@@ -50,7 +50,7 @@ pub struct Deployment {
     /// What the tenant wants.
     pub spec: DeploymentSpec,
     /// How it stands.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::meta::status")]
     pub status: DeploymentStatus,
 }
 

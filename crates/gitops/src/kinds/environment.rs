@@ -35,7 +35,7 @@ pub struct ManagedEnvironment {
     /// What the tenant wants.
     pub spec: EnvironmentSpec,
     /// How it stands.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::meta::status")]
     pub status: EnvironmentStatus,
 }
 

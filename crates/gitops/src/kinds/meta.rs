@@ -1,8 +1,10 @@
-//! What is needed of an object's metadata.
+//! What is needed of an object's metadata, and of a status that anybody may have written.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use switchboard_ledger::ids::Uid;
 
 /// Metadata, as far as anything is decided by it.
@@ -47,4 +49,10 @@ impl Meta {
     pub fn is_deleted(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
+}
+
+/// A status; one that cannot be read is none. What the tenant wants stands in the spec, and must not wait for whoever mends a
+/// status: the next one that is told takes its place.
+pub(crate) fn status<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(from)?).unwrap_or_default())
 }

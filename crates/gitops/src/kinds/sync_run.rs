@@ -28,7 +28,7 @@ pub struct SyncRun {
     /// What the tenant wants.
     pub spec: SyncRunSpec,
     /// How it stands.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::meta::status")]
     pub status: SyncRunStatus,
 }
 

@@ -163,6 +163,22 @@ fn a_repository_that_nobody_reached_is_not_said_to_be_missing() {
     );
 }
 
+/// Whoever may write a status may write anything into it; what the tenant wants is read all the same.
+#[test]
+fn an_odd_status_hides_nothing_of_the_spec() {
+    let with = |status: serde_json::Value| -> Deployment {
+        serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": {"source": {"repoURL": "https://h/r", "path": "p"}, "type": "manual"}, "status": status})).unwrap()
+    };
+    let odd = with(json!({"conditions": [{"type": "X", "status": "Maybe"}], "sync": {"status": "Synced"}}));
+    assert_eq!((odd.status.conditions[0].status, odd.status.sync.status.as_str()), (Truth::Unknown, "Synced"));
+    for odd in [json!({"conditions": [{"type": "X"}]}), json!({"conditions": "x"}), json!("x"), json!(null)] {
+        let read = with(odd);
+        assert_eq!((read.spec.source.path.as_str(), read.status), ("p", DeploymentStatus::default()));
+    }
+    let run = json!({"metadata": {}, "spec": {"gitopsDeploymentName": "web"}, "status": {"conditions": [7]}});
+    assert!(serde_json::from_value::<SyncRun>(run).is_ok());
+}
+
 /// What no row holds is told, and not tried again and again.
 #[test]
 fn what_is_too_long_is_refused() {

@@ -15,7 +15,7 @@ use switchboard_gitops::repository::without_login;
 
 pub use document::describe;
 
-use super::{APPLICATIONS, Service, meta, rows, text, unreadable};
+use super::{APPLICATIONS, Service, meta, readable, rows, text, unreadable};
 use crate::auth::Caller;
 use crate::body::{Asked, Id, Input};
 use crate::page::{Page, Paging};
@@ -196,7 +196,7 @@ pub async fn list(
     let (limit, from) = (paging.limit()?, paging.from()?);
     service.authorize(&caller, "list", &APPLICATIONS, tenant).await?;
     let piece = service.tenants.list(&APPLICATIONS, tenant, limit, from).await?;
-    let entries = piece.items.iter().map(entry).collect::<Result<_, _>>()?;
+    let entries = readable(&APPLICATIONS, &piece.items, entry);
     Ok(Json(Page { entries, r#continue: piece.next }))
 }
 

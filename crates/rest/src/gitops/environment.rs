@@ -18,7 +18,7 @@ use switchboard_ledger::Secret;
 pub use document::describe;
 
 use super::application::{if_match, same_version, stale};
-use super::{ENVIRONMENTS, SECRETS, Service, meta, rows, text, unreadable};
+use super::{ENVIRONMENTS, SECRETS, Service, meta, readable, rows, text, unreadable};
 use crate::auth::Caller;
 use crate::body::{Asked, Id, Input};
 use crate::page::{Page, Paging};
@@ -205,7 +205,7 @@ pub async fn list(
     let (limit, from) = (paging.limit()?, paging.from()?);
     service.authorize(&caller, "list", &ENVIRONMENTS, tenant).await?;
     let piece = service.tenants.list(&ENVIRONMENTS, tenant, limit, from).await?;
-    let entries = piece.items.iter().map(|item| environment(item, None)).collect::<Result<_, _>>()?;
+    let entries = readable(&ENVIRONMENTS, &piece.items, |item| environment(item, None));
     Ok(Json(Page { entries, r#continue: piece.next }))
 }
 

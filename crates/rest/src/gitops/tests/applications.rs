@@ -45,6 +45,30 @@ async fn an_application_lives_as_its_deployment() {
     assert_eq!(ci.delete("/api/v1/application/shop.web").await.status, 404);
 }
 
+/// A tenant may write the status of its own deployments; lists are of all tenants.
+#[tokio::test]
+async fn an_odd_status_hides_no_list() {
+    let town = Town::build().await;
+    let ci = town.asker("shop", "ci").await;
+    ci.post("/api/v1/application", &web()).await;
+    let status = json!({
+        "conditions": [{ "type": "X", "status": "Maybe" }],
+        "reconciledState": { "source": { "path": "", "repoURL": "", "branch": "" }, "destination": { "name": "", "namespace": "" } },
+    });
+    town.status(OBJECT, status).await;
+    let list = ci.get("/api/v1/application?tenant=shop").await;
+    assert_eq!((list.status.as_u16(), &list.body["entries"][0]["id"]), (200, &json!("shop.web")));
+    let read = ci.get("/api/v1/application/shop.web").await;
+    assert_eq!((read.status.as_u16(), &read.body["conditions"][0]["status"]), (200, &json!("Unknown")));
+}
+
+#[test]
+fn what_cannot_be_read_is_left_out_of_a_list() {
+    let items = [json!(1), json!("x"), json!(2)];
+    let read = |item: &Value| item.as_i64().ok_or_else(|| crate::gitops::unreadable(&crate::gitops::APPLICATIONS));
+    assert_eq!(crate::gitops::readable(&crate::gitops::APPLICATIONS, &items, read), [1, 2]);
+}
+
 #[tokio::test]
 async fn a_version_that_is_named_must_still_be() {
     let town = Town::build().await;
