@@ -28,6 +28,9 @@ pub fn of_application(object: &Value) -> State {
         return state(word, message);
     }
     let (sync, health) = (text("/status/sync/status"), text("/status/health/status"));
+    if is_behind(object) {
+        return state("Working", "Argo CD has not looked at the change yet");
+    }
     if sync != "Synced"
         && let Some((_, message)) = failed_sync(object)
     {
@@ -48,6 +51,22 @@ pub fn of_application(object: &Value) -> State {
         (_, "Progressing") => state("Working", or(text("/status/health/message"), "is becoming healthy")),
         (sync, health) => state("Waiting", format!("on Argo CD: {sync} {health}").trim_end().to_string()),
     }
+}
+
+/// Whether all that is told of an application is about something else than what it says now: Argo CD compared with another
+/// source or destination. Of one that it never compared, nothing is told at all.
+pub fn is_behind(object: &Value) -> bool {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if text("/status/reconciledState/source/repoURL").is_empty() {
+        return false;
+    }
+    let same = |wanted: &str, found: &str| text(wanted) == text(&format!("/status/reconciledState/{found}"));
+    let namespace = Some(text("/spec/destination/namespace")).filter(|namespace| !namespace.is_empty());
+    !(same("/spec/source/repoURL", "source/repoURL")
+        && same("/spec/source/path", "source/path")
+        && same("/spec/source/targetRevision", "source/branch")
+        && same("/spec/destination/environment", "destination/name")
+        && namespace.unwrap_or(text("/metadata/namespace")) == text("/status/reconciledState/destination/namespace"))
 }
 
 /// Of an environment.
@@ -140,7 +159,7 @@ fn condition<'a>(object: &'a Value, of: &str) -> Option<(&'a str, String)> {
 }
 
 /// The first condition that says that something is wrong: what the tenant wrote blocks, what Argo CD met fails.
-fn error(object: &Value) -> Option<(&'static str, String)> {
+pub fn error(object: &Value) -> Option<(&'static str, String)> {
     if let Some(("True", message)) = condition(object, "ErrorOccurred") {
         return Some(("Blocked", message));
     }
@@ -191,6 +210,34 @@ mod tests {
         assert_eq!(with("ErrorOccurred"), State { word: "Blocked", why: "no".into() });
         assert_eq!(with("ComparisonError"), State { word: "Failing", why: "no".into() });
         assert_eq!(with("SharedResourceWarning").word, "Ready");
+    }
+
+    /// Sync and health are those of the former source until Argo CD has looked.
+    #[test]
+    fn what_is_told_of_a_former_source_is_not_of_this_one() {
+        let mut object = application("automated", "Synced", "Healthy");
+        object["metadata"] = json!({ "namespace": "shop" });
+        object["spec"]["source"] = json!({ "repoURL": "https://h/r", "path": "a" });
+        object["status"]["reconciledState"] = json!({
+            "source": { "repoURL": "https://h/r", "path": "a", "branch": "" },
+            "destination": { "name": "", "namespace": "shop" },
+        });
+        assert_eq!(of_application(&object).word, "Ready");
+        let changes = [
+            json!({ "source": { "repoURL": "https://h/r", "path": "b" } }),
+            json!({ "source": { "repoURL": "https://h/other", "path": "a" } }),
+            json!({ "source": { "repoURL": "https://h/r", "path": "a", "targetRevision": "v2" } }),
+            json!({ "destination": { "environment": "prod", "namespace": "shop" } }),
+            json!({ "destination": { "namespace": "other" } }),
+        ];
+        for change in changes {
+            let mut changed = object.clone();
+            for (field, value) in change.as_object().into_iter().flatten() {
+                changed["spec"][field] = value.clone();
+            }
+            let told = of_application(&changed);
+            assert_eq!(told, State { word: "Working", why: "Argo CD has not looked at the change yet".into() });
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::state::{State, failed_sync, met, of_application, of_environment, of_repository, of_run};
+use super::state::{State, error, failed_sync, is_behind, met, of_application, of_environment, of_repository, of_run};
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, REPOSITORIES, RUNS, Side, Tenant};
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
@@ -131,11 +131,14 @@ impl Aim {
             word => Way::Going(format!("{word} {}", state.why).trim_end().to_string()),
         };
         let is = |pointer: &str, wanted: &str| object.pointer(pointer).is_some_and(|value| value == wanted);
+        // What is said of sync and health is of an earlier look, or of none, where something is wrong.
+        let holds = || error(object).is_none() && !is_behind(object);
         match self {
             Aim::Deleted => Way::Going("is being deleted".to_string()),
-            Aim::Synced if is("/status/sync/status", "Synced") => Way::Arrived,
-            Aim::Healthy if is("/status/health/status", "Healthy") => Way::Arrived,
+            Aim::Synced if holds() && is("/status/sync/status", "Synced") => Way::Arrived,
+            Aim::Healthy if holds() && is("/status/health/status", "Healthy") => Way::Arrived,
             Aim::Ready | Aim::Synced | Aim::Healthy => match going(of_application(object)) {
+                Way::Going(why) if is_behind(object) => Way::Going(why),
                 // What Argo CD tries again by itself may come yet.
                 Way::Going(why) => {
                     let over =
@@ -248,8 +251,25 @@ mod tests {
         object["status"]["conditions"] = json!([{ "type": "ErrorOccurred", "status": "True", "message": "no" }]);
         assert_eq!(Aim::Ready.way(Some(&object)), Way::Stuck("no".into()));
         assert_eq!(Aim::Run.way(Some(&object)), Way::Stuck("no".into()));
+        for aim in [Aim::Synced, Aim::Healthy] {
+            assert_eq!(aim.way(Some(&object)), Way::Stuck("no".into()), "{aim:?}");
+        }
         object["status"]["conditions"][0]["type"] = "ComparisonError".into();
-        assert_eq!(Aim::Ready.way(Some(&object)), Way::Failing("no".into()));
+        for aim in [Aim::Ready, Aim::Synced, Aim::Healthy] {
+            assert_eq!(aim.way(Some(&object)), Way::Failing("no".into()), "{aim:?}");
+        }
+    }
+
+    #[test]
+    fn what_argo_cd_has_not_looked_at_is_waited_for() {
+        let mut object = application("Synced", "Healthy");
+        object["spec"]["source"] = json!({ "repoURL": "https://h/r", "path": "b" });
+        object["status"]["reconciledState"] = json!({ "source": { "repoURL": "https://h/r", "path": "a" } });
+        object["status"]["operationState"] = json!({ "phase": "Failed", "message": "of the former path" });
+        for aim in [Aim::Ready, Aim::Synced, Aim::Healthy] {
+            let going = Way::Going("Working Argo CD has not looked at the change yet".into());
+            assert_eq!(aim.way(Some(&object)), going, "{aim:?}");
+        }
     }
 
     #[test]
