@@ -18,6 +18,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// How long Argo CD may go on saying the same is wrong: a server that is away for a moment is no reason to give up.
 const GIVE_UP: Duration = Duration::from_secs(30);
 
+/// How long what only somebody can mend may stand: whoever mended it just now is told of it until it was looked at again.
+const MEND: Duration = Duration::from_secs(5);
+
 /// How long nobody waits longer than: a day.
 const MAX_TIMEOUT_S: u64 = 24 * 60 * 60;
 
@@ -163,42 +166,53 @@ impl Aim {
     }
 }
 
+/// What is wrong, and since when it is said in the same words.
+#[derive(Default)]
+struct Wrong(Option<(Instant, String)>);
+
+impl Wrong {
+    /// Whether it has stood for so long that nobody waits on. What is gone does not come back.
+    fn gives_up(&mut self, way: &Way, is_there: bool, now: Instant) -> bool {
+        let (why, most) = match way {
+            Way::Stuck(why) if is_there => (why, MEND),
+            Way::Stuck(why) => (why, Duration::ZERO),
+            Way::Failing(why) => (why, GIVE_UP),
+            Way::Arrived | Way::Going(_) => {
+                self.0 = None;
+                return false;
+            }
+        };
+        let since = self.0.take().filter(|(_, before)| before == why).map_or(now, |(since, _)| since);
+        self.0 = Some((since, why.clone()));
+        now.duration_since(since) >= most
+    }
+}
+
 impl Patience {
     /// Waits, and says what it waits on.
     pub async fn wait(self, side: &Side, kind: &Kind, name: &str, aim: Aim) -> Result<ExitCode, Failure> {
         let (began, timeout) = (Instant::now(), Duration::from_secs(self.timeout));
         let mut progress = ProgressLine::begin();
         let mut first = aim != Aim::Deleted;
-        let mut failing: Option<(Instant, String)> = None;
+        let mut wrong = Wrong::default();
         loop {
             // What was never there is a slip of the pen, not something that is gone.
             let object = if first { Some(side.get(kind, name).await?) } else { side.find(kind, name).await? };
             first = false;
-            let why = match aim.way(object.as_ref()) {
+            let way = aim.way(object.as_ref());
+            let gives_up = wrong.gives_up(&way, object.is_some(), Instant::now());
+            let why = match way {
                 Way::Arrived => {
                     progress.end();
                     say(format_args!("{} {name} is {}", kind.told, aim.told()));
                     return Ok(ExitCode::SUCCESS);
                 }
-                Way::Stuck(why) => Err(why),
-                Way::Failing(why) => {
-                    let since =
-                        failing.take().filter(|(_, before)| *before == why).map_or_else(Instant::now, |(at, _)| at);
-                    failing = Some((since, why.clone()));
-                    if since.elapsed() < GIVE_UP { Ok(why) } else { Err(why) }
-                }
-                Way::Going(why) => {
-                    failing = None;
-                    Ok(why)
-                }
-            };
-            let why = match why {
-                Ok(why) => why,
-                Err(why) => {
+                Way::Stuck(why) | Way::Failing(why) if gives_up => {
                     progress.end();
                     let stuck = Stuck { told: kind.told, name: name.into(), aim: aim.told(), why, hint: hint(aim) };
                     return Err(stuck.into());
                 }
+                Way::Stuck(why) | Way::Failing(why) | Way::Going(why) => why,
             };
             if began.elapsed() >= timeout {
                 progress.end();
@@ -270,6 +284,22 @@ mod tests {
             let going = Way::Going("Working Argo CD has not looked at the change yet".into());
             assert_eq!(aim.way(Some(&object)), going, "{aim:?}");
         }
+    }
+
+    #[test]
+    fn what_was_just_mended_is_given_time_to_be_looked_at() {
+        let (begin, mut wrong) = (Instant::now(), Wrong::default());
+        let (stuck, other) = (Way::Stuck("no such path".into()), Way::Stuck("no such branch".into()));
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        assert!(!wrong.gives_up(&stuck, true, at(0)) && !wrong.gives_up(&stuck, true, at(4)));
+        assert!(!wrong.gives_up(&other, true, at(5)), "it is another");
+        assert!(wrong.gives_up(&other, true, at(10)));
+        assert!(!wrong.gives_up(&Way::Going("x".into()), true, at(10)));
+        assert!(!wrong.gives_up(&other, true, at(11)), "it was mended meanwhile");
+        let failing = Way::Failing("away".into());
+        assert!(!wrong.gives_up(&failing, true, at(12)) && !wrong.gives_up(&failing, true, at(41)));
+        assert!(wrong.gives_up(&failing, true, at(42)));
+        assert!(wrong.gives_up(&Way::Stuck("it was deleted".into()), false, at(43)));
     }
 
     #[test]
