@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use switchboard_gitops::kinds::credential::{CredentialSpec, KIND, SECRET_TYPE};
+use switchboard_gitops::kinds::credential::{CredentialSpec, KIND, LOGIN_IN_URL, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, RepositoryCredential};
+use switchboard_gitops::repository::has_login;
 
 use super::credential::{self, secret_of};
 use super::delete::Delete;
@@ -86,6 +87,10 @@ impl Create {
         };
         let wanted = RepositoryCredential { spec, ..RepositoryCredential::default() };
         wanted.admit().map_err(|why| refused(why, "git@HOST:PATH is written ssh://git@HOST/PATH"))?;
+        // It would stand in the resource for whoever may read it, though the service refuses it.
+        if has_login(&self.url) {
+            return Err(refused(LOGIN_IN_URL, "the login goes with --username and --password-file FILE").into());
+        }
         wanted.judge().map_err(|why| refused(&why, "--url is the URL of one repository, as git clones it"))?;
         let data = match (&self.password_file, &self.ssh_key_file, &self.secret) {
             (Some(file), _, _) if self.url.starts_with("https://") => {

@@ -295,6 +295,11 @@ async fn what_goes_wrong_is_said_with_a_hint() {
             "error: could not create repository credential `a`: repository must begin with ssh:// or https://\nhint: ",
         ),
         (
+            &["repo", "create", "a", "--url", "https://bob:hunter2@x/y", "--secret", "s"],
+            1,
+            "error: could not create repository credential `a`: spec.repository must not contain a login, which would be kept in clear",
+        ),
+        (
             &["repo", "create", "a", "--url", "https://x"],
             1,
             "error: could not create repository credential `a`: no credential is given\nhint: ",
@@ -311,7 +316,10 @@ async fn what_goes_wrong_is_said_with_a_hint() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", said(&output));
         assert!(said(&output).starts_with(error), "{arguments:?}: {}", said(&output));
         assert!(code == 64 || said(&output).contains("\nhint: "), "{arguments:?}: {}", said(&output));
+        assert!(!said(&output).contains("hunter2"), "{arguments:?}: {}", said(&output));
     }
+    assert_eq!(said(&ground.run(&["repo", "get"]).await), "no repository credentials in namespace `shop`\n");
+    assert_eq!(said(&ground.run(&["env", "get"]).await), "no environments in namespace `shop`\n");
     let bare = Ground::bare().await;
     let output = bare.run(&["get"]).await;
     assert!(
