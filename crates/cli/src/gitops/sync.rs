@@ -7,6 +7,7 @@ use serde_json::json;
 use switchboard_gitops::kinds::API_VERSION;
 use switchboard_gitops::kinds::sync_run::KIND;
 
+use super::state::error;
 use super::tenant::{APPLICATIONS, RUNS};
 use super::wait::Aim;
 use super::written::{Writing, Written};
@@ -28,12 +29,20 @@ pub struct Sync {
     writing: Writing,
 }
 
-/// It deploys itself.
+/// Why there is nothing to sync.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "application `{0}` cannot be synced by hand: it is automated\nhint: it is deployed whenever something changed; `switchboard gitops wait {0}` waits until it is"
-)]
-struct Automated(String);
+enum Refused {
+    /// It deploys itself.
+    #[error(
+        "application `{0}` cannot be synced by hand: it is automated\nhint: it is deployed whenever something changed; `switchboard gitops wait {0}` waits until it is"
+    )]
+    Automated(String),
+    /// It cannot be deployed at all.
+    #[error(
+        "application `{name}` cannot be synced: {why}\nhint: correct the application or what it names; `switchboard gitops get -o yaml {name}` shows all that is known"
+    )]
+    Blocked { name: String, why: String },
+}
 
 impl Sync {
     /// Asks for it.
@@ -41,7 +50,11 @@ impl Sync {
         let side = self.writing.side().await?;
         let application = side.get(&APPLICATIONS, &self.name).await?;
         if !application["spec"]["type"].as_str().unwrap_or_default().eq_ignore_ascii_case("manual") {
-            return Err(Automated(self.name).into());
+            return Err(Refused::Automated(self.name).into());
+        }
+        // A run of it would wait for as long as this stands.
+        if let Some(("Blocked", why)) = error(&application) {
+            return Err(Refused::Blocked { name: self.name, why }.into());
         }
         let prefix: String = self.name.chars().take(MAX_PREFIX_CHARS).collect();
         let mut object = json!({

@@ -184,11 +184,18 @@ async fn a_sync_is_asked_for_and_waited_for() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(said(&refused).starts_with("error: application `web` cannot be synced by hand: it is automated\nhint: "));
     told(&ground.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await);
+    let condition = |status: &str, message: &str| json!({ "conditions": [{ "type": "ErrorOccurred", "status": status, "message": message, "reason": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
+    let mut broken = condition("True", "no such environment");
+    broken["reconciledState"] = deployed("")["reconciledState"].clone();
+    ground.status("gitopsdeployments/api", broken).await;
+    let refused = ground.run(&["sync", "api"]).await;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said(&refused).starts_with("error: application `api` cannot be synced: no such environment\nhint: "));
+    ground.status("gitopsdeployments/api", condition("False", "")).await;
     let made: Value =
         serde_json::from_str(&told(&ground.run(&["sync", "api", "--revision", "abc", "-o", "json"]).await)).unwrap();
     assert_eq!(made["spec"], json!({ "gitopsDeploymentName": "api", "revisionID": "abc" }));
     let name = made["metadata"]["name"].as_str().unwrap();
-    let condition = |status: &str, message: &str| json!({ "conditions": [{ "type": "ErrorOccurred", "status": status, "message": message, "reason": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
     ground.status(&format!("gitopsdeploymentsyncruns/{name}"), condition("True", "no such commit")).await;
     let failed = ground.run(&["wait", name, "--for", "run"]).await;
     assert_eq!(failed.status.code(), Some(1));

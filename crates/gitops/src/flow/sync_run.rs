@@ -10,9 +10,9 @@ use switchboard_ledger::rows::{ApiToDatabase, Application, ClusterUser, Operatio
 use super::operation::{self, Wish};
 use super::tenant::Namespace;
 use super::{Decision, Now, Target, Write};
-use crate::kinds::condition::{self, ERROR_OCCURRED, Truth, UNKNOWN_ERROR};
+use crate::kinds::condition::{self, Condition, ERROR_OCCURRED, Truth, UNKNOWN_ERROR};
 use crate::kinds::deployment::Mode;
-use crate::kinds::sync_run::{KIND, NAME_IMMUTABLE, REVISION_IMMUTABLE, automated_not_allowed};
+use crate::kinds::sync_run::{KIND, NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunStatus, automated_not_allowed};
 use crate::kinds::{self, Deployment, SyncRun};
 
 /// What it was about is gone. As the agent says it.
@@ -76,6 +76,12 @@ fn begin(input: &Input<'_>, run: &SyncRun, mut id: impl FnMut() -> String, decis
     if let Err(said) = run.judge() {
         return tell(run, Err(&said), input.now, decision);
     }
+    // Nothing is there to be synced, and the deployment says why: to wait for that without a word helps nobody.
+    if input.application.is_none()
+        && let Some(why) = error_of(deployment)
+    {
+        return tell(run, Err(why), input.now, decision);
+    }
     let Some(application) = input.application.filter(|_| !input.is_behind_another) else { return };
     let sync = SyncOperation {
         id: SyncOperationId::from(id()),
@@ -113,6 +119,12 @@ fn ask(
     decision.changes.push(Change::insert(&row));
 }
 
+/// Why a deployment is not made, if it was told.
+fn error_of(deployment: &Deployment) -> Option<&str> {
+    let holds = |one: &&Condition| one.r#type == ERROR_OCCURRED && one.status == Truth::True;
+    deployment.status.conditions.iter().find(holds).map(|one| one.message.as_str())
+}
+
 /// What a run was told, if it was told anything.
 fn standing(run: &SyncRun) -> Option<Truth> {
     run.status.conditions.iter().find(|one| one.r#type == ERROR_OCCURRED).map(|one| one.status)
@@ -134,7 +146,8 @@ fn follow(input: &Input<'_>, run: &SyncRun, known: &Known, id: impl FnMut() -> S
         Some(row) if operation::is_overdue(row, input.now.moment) => {
             tell(run, Err(UNKNOWN_ERROR), input.now, decision);
         }
-        Some(row) if row.state != OperationState::Completed => {}
+        // What it was told before it was made is over.
+        Some(row) if row.state != OperationState::Completed => untell(run, decision),
         Some(_) => tell(run, Ok(()), input.now, decision),
         // It was over so long ago that nothing but its condition says how.
         None if standing(run).is_some() => {}
@@ -176,6 +189,13 @@ fn wish<'a>(input: &'a Input<'_>, application: &'a Application, sync: &'a SyncOp
     }
 }
 
+/// Takes back what a run was told: it is under way.
+fn untell(run: &SyncRun, decision: &mut Decision) {
+    let mut status = run.status.clone();
+    status.conditions.retain(|one| one.r#type != ERROR_OCCURRED);
+    write(run, &status, decision);
+}
+
 fn tell(run: &SyncRun, result: Result<(), &str>, now: Now<'_>, decision: &mut Decision) {
     let mut status = run.status.clone();
     match result {
@@ -189,7 +209,11 @@ fn tell(run: &SyncRun, result: Result<(), &str>, now: Now<'_>, decision: &mut De
         // This kind has no such field.
         condition.last_probe_time = None;
     }
-    if status != run.status {
+    write(run, &status, decision);
+}
+
+fn write(run: &SyncRun, status: &SyncRunStatus, decision: &mut Decision) {
+    if *status != run.status {
         let target = Target {
             api_version: kinds::API_VERSION,
             kind: KIND,

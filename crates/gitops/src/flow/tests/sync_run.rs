@@ -7,7 +7,7 @@ use crate::flow::sync_run::{self, Known};
 use crate::flow::{Decision, Now};
 use crate::kinds::condition::Truth;
 use crate::kinds::sync_run::{NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunSpec};
-use crate::kinds::{Deployment, Meta, SyncRun};
+use crate::kinds::{Condition, Deployment, Meta, SyncRun};
 
 fn run(name: &str, revision: &str) -> SyncRun {
     SyncRun {
@@ -92,6 +92,36 @@ async fn guarantees_a_run_waits_for_its_deployment() {
     assert_eq!(waiting, Decision::default());
     decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
     assert_eq!(world.all::<SyncOperation>().await.len(), 1);
+}
+
+/// A deployment that cannot be made has no Application, and a run of it waited without a word.
+#[tokio::test]
+async fn a_run_of_a_deployment_that_cannot_be_made_says_why_until_it_is_made() {
+    let mut world = World::new().await;
+    let mut broken = manual();
+    broken.status.conditions = vec![Condition {
+        r#type: "ErrorOccurred".into(),
+        message: "no such environment".into(),
+        last_probe_time: None,
+        last_transition_time: None,
+        status: Truth::True,
+        reason: "ErrorOccurred".into(),
+    }];
+    let waiting = decide(&mut world, Some(&run("now", "")), Some(&manual()), false).await;
+    assert_eq!(waiting, Decision::default(), "it may be made yet");
+    let refused = decide(&mut world, Some(&run("now", "")), Some(&broken), false).await;
+    let condition = &status(&refused).unwrap()["conditions"][0];
+    assert_eq!((&condition["status"], &condition["message"]), (&"True".into(), &"no such environment".into()));
+    let refused = told(&run("now", ""), &refused);
+    // It is mended, and the run made.
+    world.decide("web", Some(&manual()), None).await;
+    world.complete(Ok(())).await;
+    decide(&mut world, Some(&refused), Some(&manual()), false).await;
+    let under_way = decide(&mut world, Some(&refused), Some(&manual()), false).await;
+    assert_eq!(status(&under_way).unwrap().get("conditions"), None, "it is under way");
+    world.complete(Ok(())).await;
+    let over = decide(&mut world, Some(&told(&refused, &under_way)), Some(&manual()), false).await;
+    assert_eq!(status(&over).unwrap()["conditions"][0]["status"], "False");
 }
 
 #[tokio::test]
