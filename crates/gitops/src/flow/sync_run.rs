@@ -17,6 +17,9 @@ use crate::kinds::{self, Deployment, SyncRun};
 
 /// What it was about is gone. As the agent says it.
 pub(crate) const NO_APPLICATION: &str = "the Application does not exist";
+/// Why there is an error on a run that went well: its spec was changed afterwards. The condition that said how it ended is gone by
+/// then, and its Operation will be.
+const CHANGED_AFTER_SUCCESS: &str = "ChangedAfterSuccess";
 
 /// Everything that is known when a sync run is decided on.
 pub struct Input<'a> {
@@ -103,7 +106,7 @@ fn begin(input: &Input<'_>, run: &SyncRun, mut id: impl FnMut() -> String, decis
     };
     decision.changes.extend([Change::insert(&sync), Change::insert(&mapping)]);
     // One that went well has gone well, though its rows were lost: to make it again may be a step back.
-    if standing(run) != Some(Truth::False) {
+    if !has_gone_well(run) {
         ask(input, application, &sync, id, decision);
     }
 }
@@ -130,15 +133,26 @@ fn standing(run: &SyncRun) -> Option<Truth> {
     run.status.conditions.iter().find(|one| one.r#type == ERROR_OCCURRED).map(|one| one.status)
 }
 
+/// Whether nothing but what a run was told says that it went well: its rows may be gone.
+fn has_gone_well(run: &SyncRun) -> bool {
+    let said = run.status.conditions.iter().find(|one| one.r#type == ERROR_OCCURRED);
+    said.is_some_and(|one| one.status == Truth::False || one.reason == CHANGED_AFTER_SUCCESS)
+}
+
 fn follow(input: &Input<'_>, run: &SyncRun, known: &Known, id: impl FnMut() -> String, decision: &mut Decision) {
-    if run.spec.gitops_deployment_name != known.sync.deployment_name {
-        return tell(run, Err(NAME_IMMUTABLE), input.now, decision);
-    }
-    if run.spec.revision_id != known.sync.revision {
-        return tell(run, Err(REVISION_IMMUTABLE), input.now, decision);
-    }
     let about = input.operations.iter().filter(|row| row.resource_id == known.sync.id.as_str());
-    match about.max_by_key(|row| row.created_on) {
+    let last = about.max_by_key(|row| row.created_on);
+    let changed = if run.spec.gitops_deployment_name != known.sync.deployment_name {
+        Some(NAME_IMMUTABLE)
+    } else {
+        (run.spec.revision_id != known.sync.revision).then_some(REVISION_IMMUTABLE)
+    };
+    if let Some(said) = changed {
+        let went_well = last.map_or_else(|| has_gone_well(run), |row| row.state == OperationState::Completed);
+        let reason = if went_well { CHANGED_AFTER_SUCCESS } else { ERROR_OCCURRED };
+        return tell_for(run, reason, Err(said), input.now, decision);
+    }
+    match last {
         Some(row) if row.state == OperationState::Failed => {
             let why = row.human_readable_state.as_deref().unwrap_or(UNKNOWN_ERROR);
             tell(run, Err(why), input.now, decision);
@@ -149,7 +163,8 @@ fn follow(input: &Input<'_>, run: &SyncRun, known: &Known, id: impl FnMut() -> S
         // What it was told before it was made is over.
         Some(row) if row.state != OperationState::Completed => untell(run, decision),
         Some(_) => tell(run, Ok(()), input.now, decision),
-        // It was over so long ago that nothing but its condition says how.
+        // It was over so long ago that nothing but its condition says how; also behind what was told of a change that is undone.
+        None if has_gone_well(run) => tell(run, Ok(()), input.now, decision),
         None if standing(run).is_some() => {}
         // It was forgotten with a restore. A sync that was made all the same is found by its id, and not made again.
         None => match input.application {
@@ -197,12 +212,16 @@ fn untell(run: &SyncRun, decision: &mut Decision) {
 }
 
 fn tell(run: &SyncRun, result: Result<(), &str>, now: Now<'_>, decision: &mut Decision) {
+    tell_for(run, ERROR_OCCURRED, result, now, decision);
+}
+
+fn tell_for(run: &SyncRun, reason: &str, result: Result<(), &str>, now: Now<'_>, decision: &mut Decision) {
     let mut status = run.status.clone();
     match result {
         // A run that went well has a condition that says nothing.
         Ok(()) => condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::False, "", "", now.text),
         Err(why) => {
-            condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, why, now.text);
+            condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::True, reason, why, now.text);
         }
     }
     for condition in &mut status.conditions {

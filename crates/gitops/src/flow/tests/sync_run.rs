@@ -194,6 +194,35 @@ async fn guarantees_a_run_that_failed_has_failed() {
     }
 }
 
+/// What was told of the change took the place of how it ended.
+#[tokio::test]
+async fn a_change_that_is_undone_makes_no_failure_of_a_success_nor_a_success_of_a_failure() {
+    for (end, is_swept_first) in [(Ok(()), true), (Ok(()), false), (Err("no such commit"), true)] {
+        let mut world = world().await;
+        let (first, other) = (run("now", "abc"), run("now", "def"));
+        decide(&mut world, Some(&first), Some(&manual()), false).await;
+        world.complete(end).await;
+        let over = decide(&mut world, Some(&first), Some(&manual()), false).await;
+        let over = told(&first, &over);
+        if is_swept_first {
+            without_operations(&world).await;
+        }
+        let changed = SyncRun { status: over.status.clone(), ..other };
+        let refused = decide(&mut world, Some(&changed), Some(&manual()), false).await;
+        assert_eq!(status(&refused).unwrap()["conditions"][0]["message"], REVISION_IMMUTABLE);
+        let refused = told(&changed, &refused);
+        without_operations(&world).await;
+        assert!(decide(&mut world, Some(&refused), Some(&manual()), false).await.writes.is_empty(), "it is told");
+        let back = SyncRun { status: refused.status.clone(), ..first };
+        let again = decide(&mut world, Some(&back), Some(&manual()), false).await;
+        match end {
+            Ok(()) => assert_eq!(status(&again).unwrap()["conditions"][0]["status"], "False"),
+            Err(_) => assert_eq!(again, Decision::default(), "it has failed"),
+        }
+        assert!(world.all::<Operation>().await.is_empty(), "it is not made again");
+    }
+}
+
 #[tokio::test]
 async fn a_run_that_waited_when_its_operation_was_lost_is_made() {
     let mut world = world().await;
