@@ -1,5 +1,7 @@
 //! Conditions: two shapes, and two ways to write them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// What is said to tenants when the cause is none of theirs. The cause itself goes to the log.
@@ -7,6 +9,23 @@ pub const UNKNOWN_ERROR: &str = "an unknown error occurred";
 
 /// Something is wrong that the backend noticed.
 pub const ERROR_OCCURRED: &str = "ErrorOccurred";
+
+/// The longest message of a condition. Kubernetes takes no status with a longer one than 32,768, so that nothing at all would be told.
+const MAX_MESSAGE_CHARS: usize = 1024;
+/// How much of a message that is too long is of its end, where programs say what it was in the end.
+const END_CHARS: usize = 256;
+
+/// A message as long as it may be: what is too long loses its middle.
+fn cut(message: &str) -> Cow<'_, str> {
+    const GAP: &str = " … ";
+    let chars = message.chars().count();
+    if chars <= MAX_MESSAGE_CHARS {
+        return Cow::Borrowed(message);
+    }
+    let begin: String = message.chars().take(MAX_MESSAGE_CHARS - END_CHARS - GAP.chars().count()).collect();
+    let end: String = message.chars().skip(chars - END_CHARS).collect();
+    Cow::Owned(format!("{begin}{GAP}{end}"))
+}
 
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +79,8 @@ pub struct MetaCondition {
 
 /// Says that a condition holds or not. Times change only with what is said: a status that says the same is not written again.
 pub fn set(conditions: &mut Vec<Condition>, r#type: &str, status: Truth, reason: &str, message: &str, now: &str) {
-    let said = |c: &Condition| c.status == status && c.reason == reason && c.message == message;
+    let message = cut(message);
+    let said = |c: &Condition| c.status == status && c.reason == reason && c.message == *message;
     let new = Condition {
         r#type: r#type.to_string(),
         message: message.to_string(),
@@ -96,7 +116,7 @@ pub fn set_meta(
         r#type: r#type.to_string(),
         status,
         reason: reason.to_string(),
-        message: message.to_string(),
+        message: cut(message).into_owned(),
         last_transition_time: now.to_string(),
     };
     match conditions.iter_mut().find(|c| c.r#type == r#type) {

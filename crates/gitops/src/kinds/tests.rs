@@ -179,6 +179,23 @@ fn an_odd_status_hides_nothing_of_the_spec() {
     assert!(serde_json::from_value::<SyncRun>(run).is_ok());
 }
 
+/// Kubernetes refuses a status with a longer one, and with it all that is told.
+#[test]
+fn a_message_that_is_too_long_loses_its_middle() {
+    let long = format!("at first {} in the end", "ß".repeat(40_000));
+    let (mut conditions, mut of_kubernetes) = (Vec::new(), Vec::new());
+    for now in ["1", "2"] {
+        condition::set(&mut conditions, ERROR_OCCURRED, Truth::True, "x", &long, now);
+        condition::set_meta(&mut of_kubernetes, environment::CONDITION, Truth::False, "x", &long, now);
+    }
+    for said in [&conditions[0].message, &of_kubernetes[0].message] {
+        assert_eq!(said.chars().count(), 1024);
+        assert!(said.starts_with("at first ß") && said.ends_with("ß in the end"), "{said}");
+    }
+    assert_eq!(of_kubernetes[0].last_transition_time, "1", "the same is not told again");
+    assert_eq!(conditions[0].last_transition_time.as_deref(), Some("1"));
+}
+
 /// What no row holds is told, and not tried again and again.
 #[test]
 fn what_is_too_long_is_refused() {
