@@ -82,7 +82,10 @@ pub fn of_environment(object: &Value) -> State {
 
 /// Of a repository's credential.
 pub fn of_repository(object: &Value) -> State {
+    // Nobody could say whether there is such a repository: its server did not answer, which it may the next time.
+    let is_unknown = matches!(condition(object, "ValidRepositoryURL"), Some(("Unknown", _)));
     match condition(object, "ErrorOccurred") {
+        Some(("True", message)) if is_unknown => state("Failing", message),
         Some(("True", message)) => state("Blocked", message),
         Some(("False", _)) => state("Ready", ""),
         _ => state("Waiting", "on a look at the repository"),
@@ -292,6 +295,10 @@ mod tests {
         assert_eq!(of_environment(&json!({})).word, "Waiting");
         assert_eq!(of_repository(&with("ErrorOccurred", "True")).word, "Blocked");
         assert_eq!(of_repository(&with("ErrorOccurred", "False")).word, "Ready");
+        let unknown = json!({ "type": "ValidRepositoryURL", "status": "Unknown" });
+        let wrong = json!({ "type": "ErrorOccurred", "status": "True", "message": "no" });
+        let away = json!({ "status": { "conditions": [wrong, unknown] } });
+        assert_eq!(of_repository(&away), State { word: "Failing", why: "no".into() });
         assert_eq!(of_run(&with("ErrorOccurred", "False")).word, "Ready");
         assert_eq!(of_run(&json!({})).word, "Working");
     }

@@ -157,7 +157,10 @@ impl Aim {
                 State { word: "Failing", why } => Way::Failing(why),
                 state => going(state),
             },
-            Aim::Repository => going(of_repository(object)),
+            Aim::Repository => match of_repository(object) {
+                State { word: "Failing", why } => Way::Failing(why),
+                state => going(state),
+            },
             Aim::Run => match of_run(object) {
                 State { word: "Failing", why } => Way::Stuck(why),
                 state => going(state),
@@ -200,7 +203,7 @@ impl Patience {
             let object = if first { Some(side.get(kind, name).await?) } else { side.find(kind, name).await? };
             first = false;
             let way = aim.way(object.as_ref());
-            let gives_up = wrong.gives_up(&way, object.is_some(), Instant::now());
+            let (gives_up, hint) = (wrong.gives_up(&way, object.is_some(), Instant::now()), hint(aim, &way));
             let why = match way {
                 Way::Arrived => {
                     progress.end();
@@ -209,8 +212,7 @@ impl Patience {
                 }
                 Way::Stuck(why) | Way::Failing(why) if gives_up => {
                     progress.end();
-                    let stuck = Stuck { told: kind.told, name: name.into(), aim: aim.told(), why, hint: hint(aim) };
-                    return Err(stuck.into());
+                    return Err(Stuck { told: kind.told, name: name.into(), aim: aim.told(), why, hint }.into());
                 }
                 Way::Stuck(why) | Way::Failing(why) | Way::Going(why) => why,
             };
@@ -227,8 +229,11 @@ impl Patience {
     }
 }
 
-fn hint(aim: Aim) -> &'static str {
+fn hint(aim: Aim, way: &Way) -> &'static str {
     match aim {
+        Aim::Repository if matches!(way, Way::Failing(_)) => {
+            "see to it that the backend reaches the git server under this URL; it is asked again by itself"
+        }
         Aim::Environment => "correct the environment or its Secret; it is looked at again at once",
         Aim::Repository => "correct the credential or its Secret; it is looked at again at once",
         Aim::Run => "correct what it names, then ask for another sync with `switchboard gitops sync`",
@@ -314,5 +319,13 @@ mod tests {
         let condition = json!({ "type": "ConnectionInitializationSucceeded", "status": "Unknown", "message": "away" });
         let environment = json!({ "status": { "conditions": [condition] } });
         assert_eq!(Aim::Environment.way(Some(&environment)), Way::Failing("away".into()));
+        let conditions = json!([
+            { "type": "ErrorOccurred", "status": "True", "message": "away" },
+            { "type": "ValidRepositoryURL", "status": "Unknown", "message": "away" },
+        ]);
+        let repository = json!({ "status": { "conditions": conditions } });
+        let way = Aim::Repository.way(Some(&repository));
+        assert_eq!(way, Way::Failing("away".into()));
+        assert!(hint(Aim::Repository, &way).contains("reaches the git server"));
     }
 }
