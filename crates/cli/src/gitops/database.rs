@@ -9,6 +9,7 @@ use clap::Args;
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_console::Flags;
 use switchboard_kernel::config::Said;
+use switchboard_ledger::seal::SealError;
 use switchboard_ledger::{Address, Ledger, Sealing};
 
 use crate::failure::Failure;
@@ -60,6 +61,15 @@ struct Unread {
     path: PathBuf,
     #[source]
     source: std::io::Error,
+}
+
+/// A file of keys holds none that could be used.
+#[derive(Debug, thiserror::Error)]
+#[error("could not use the keys in `{}`", path.display())]
+struct Unusable {
+    path: PathBuf,
+    #[source]
+    source: SealError,
 }
 
 impl Database {
@@ -134,10 +144,16 @@ impl Database {
             Some(path) => Some(fs::read_to_string(path).map_err(|source| Unread { path: path.clone(), source })?),
             None => std::env::var(KEYS).ok(),
         };
+        let read = |keys: String| {
+            Sealing::with_keys(&keys).map_err(|source| match &self.credentials_key_file {
+                Some(path) => Failure::from(Unusable { path: path.clone(), source }),
+                None => source.into(),
+            })
+        };
         match (keys, self.plaintext_credentials) {
             // With a key as well, what was encrypted is decrypted.
-            (Some(keys), true) => Ok(Sealing::with_keys(&keys)?.into_plain()),
-            (Some(keys), false) => Ok(Sealing::with_keys(&keys)?),
+            (Some(keys), true) => Ok(read(keys)?.into_plain()),
+            (Some(keys), false) => read(keys),
             (None, true) => Ok(Sealing::plain()),
             (None, false) => Err(NoSealing(self.said).into()),
         }

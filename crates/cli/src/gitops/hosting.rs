@@ -1,9 +1,8 @@
 //! The roles of the GitOps Service under `run`, `up`, `gitops backend` and `gitops agent`.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -294,17 +293,76 @@ pub async fn declaring(section: &GitopsConfig) -> Result<Vec<Arc<dyn Operator>>,
     Ok(backend.into_iter().chain(agent).flatten().collect())
 }
 
+/// No file of keys can be made.
+#[derive(Debug, thiserror::Error)]
+#[error("could not make a key in `{}`", path.display())]
+struct NoKeyMade {
+    path: PathBuf,
+    #[source]
+    source: io::Error,
+}
+
 /// A key that only its owner reads: the one that is there, or a new one.
-fn made_key(file: &Path) -> Result<(), Failure> {
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
-        Ok(mut made) => made.write_all(database::new_key().as_bytes())?,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error.into()),
+fn made_key(file: &Path) -> Result<(), NoKeyMade> {
+    let failed = |source| NoKeyMade { path: file.to_path_buf(), source };
+    if file.try_exists().map_err(failed)? {
+        return Ok(());
     }
-    Ok(())
+    key_in(file).map_err(failed)
+}
+
+/// The file is there with its key or not at all: one that was made by half would stop every later start.
+fn key_in(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Only its owner reads a file of this sort.
+    let mut made = tempfile::Builder::new().prefix(".keys-").tempfile_in(folder)?;
+    made.write_all(database::new_key().as_bytes())?;
+    made.as_file().sync_all()?;
+    match made.persist_noclobber(file) {
+        Ok(_) => File::open(folder)?.sync_all(),
+        // Somebody else was faster, whose key counts.
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.error),
+    }
 }
 
 /// Argo CD's kinds, for a cluster that has none.
 fn definitions() -> Vec<serde_json::Value> {
     switchboard_gitops::fleet::setup::definitions()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_whole_once_and_for_its_owner_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(KEYS);
+        made_key(&file).unwrap();
+        let key = std::fs::read_to_string(&file).unwrap();
+        Sealing::with_keys(&key).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        made_key(&file).unwrap();
+        key_in(&file).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), key, "the one that is there stays");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
+    }
+
+    #[test]
+    fn a_file_of_keys_that_cannot_be_used_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(KEYS);
+        std::fs::write(&file, "").unwrap();
+        let refused = Database::of(None, Some(file.clone()), false).check_sealing().unwrap_err();
+        let told = failure::tell(&*refused);
+        assert!(told.contains(&file.display().to_string()) && told.contains("there is no line `ID:BASE64`"), "{told}");
+        assert!(told.contains("\nhint: "), "{told}");
+        let told = failure::tell(&made_key(&dir.path().join("no/such").join(KEYS)).unwrap_err());
+        assert!(told.contains("no/such"), "{told}");
+    }
 }
