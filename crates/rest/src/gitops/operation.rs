@@ -126,12 +126,21 @@ pub async fn create(
     text::plain(&[("revision", &wanted.revision)])?;
     service.authorize(&caller, "create", &SYNC_RUNS, &id.tenant).await?;
     service.authorize_one(&caller, "get", &APPLICATIONS, &id).await?;
-    service.tenants.get(&APPLICATIONS, &id.tenant, &id.name).await?;
+    let application = service.tenants.get(&APPLICATIONS, &id.tenant, &id.name).await?;
+    if application["spec"]["type"].as_str().is_some_and(|word| word.eq_ignore_ascii_case("automated")) {
+        return Err(automated(&id.name));
+    }
     let made = service.tenants.create(&SYNC_RUNS, &id.tenant, &run(&id, &wanted.revision)).await?;
     let operation = of_run(&made)?;
     tracing::info!(user = caller.name, application = wanted.application, operation = operation.id, "asked for a sync");
     let location = format!("{}/operation/{}", crate::PREFIX, operation.id);
     Ok((StatusCode::ACCEPTED, [(LOCATION, location)], Json(operation)).into_response())
+}
+
+/// What is deployed by itself is not synced by hand: such a run can only fail. In the words of the command line.
+fn automated(name: &str) -> Problem {
+    Problem::new(Kind::Conflict, format!("application `{name}` cannot be synced by hand: it is automated"))
+        .hint("it is deployed whenever something changed")
 }
 
 /// The resource that asks for a sync of an application.

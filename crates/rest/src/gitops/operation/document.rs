@@ -19,6 +19,7 @@ pub fn describe(part: Part) -> Part {
         .paged()
         .answers(200, "OperationPage", "A page of operations");
     let create = Operation::new("createOperation", TAG, "Asks for a sync: creates a GitOpsDeploymentSyncRun")
+        .text("Of an application that is not deployed by itself (`syncPolicyAutomatic`); one that is answers 409.")
         .body("WantedOperation")
         .answers(202, "Operation", "It will be done")
         .header(202, "Location", "Where to look how it stands")

@@ -10,6 +10,13 @@ pub fn web() -> Value {
     })
 }
 
+/// One that is deployed when somebody asks for it.
+pub fn by_hand() -> Value {
+    let mut wanted = web();
+    wanted["syncPolicyAutomatic"] = json!(false);
+    wanted
+}
+
 const OBJECT: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop/gitopsdeployments/web";
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use switchboard_ledger::rows::{
     ClusterAccess, ClusterCredentials, ClusterUser, EngineCluster, EngineInstance, ManagedEnvironment, Operation,
 };
 
-use super::applications::web;
+use super::applications::{by_hand, web};
 use crate::testing::Town;
 
 /// An Argo CD, with the rows it needs.
@@ -67,6 +67,12 @@ async fn a_sync_is_a_run_that_can_be_followed_and_stopped() {
     let ci = town.asker("shop", "ci").await;
     assert_eq!(ci.post("/api/v1/operation", &json!({ "application": "shop.web" })).await.status, 404);
     ci.post("/api/v1/application", &web()).await;
+    let refused = ci.post("/api/v1/operation", &json!({ "application": "shop.web" })).await;
+    assert_eq!(refused.status, 409);
+    assert_eq!(refused.body["detail"], "application `web` cannot be synced by hand: it is automated");
+    let runs = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop/gitopsdeploymentsyncruns";
+    assert_eq!(town.get(runs).await.unwrap()["items"], json!([]), "no run is made that can only fail");
+    assert_eq!(ci.put("/api/v1/application/shop.web", "", &by_hand()).await.status, 200);
     let asked = ci.post("/api/v1/operation", &json!({ "application": "shop.web", "revision": "abc" })).await;
     assert_eq!((asked.status.as_u16(), &asked.body["state"]), (202, &json!("Waiting")), "{}", asked.body);
     let location = asked.headers["location"].to_str().unwrap().to_string();

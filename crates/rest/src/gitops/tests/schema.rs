@@ -16,7 +16,7 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::json;
 
-use super::applications::web;
+use super::applications::by_hand;
 use super::operations::instance;
 use super::webhooks::{deployed, signed};
 use crate::gitops::webhook::MAX_EVENT_BYTES;
@@ -64,7 +64,7 @@ fn faultless(output: &Output) {
 async fn a_fuzzer_finds_no_fault_and_no_answer_outside_the_document() {
     let town = Town::build().await;
     let owner = town.asker("shop", "ci").await;
-    owner.post("/api/v1/application", &web()).await;
+    owner.post("/api/v1/application", &by_hand()).await;
     owner.post("/api/v1/operation", &json!({ "application": "shop.web" })).await;
     let address = serve(town.router(Rate { per_s: 1e6, burst: 1e6 })).await;
     // As somebody who may everything, so that requests get far, and as a tenant, who may little.
