@@ -19,7 +19,7 @@ mod units;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use switchboard_gitops::fleet::moving::CannotMove;
+use switchboard_gitops::fleet::moving::{self, CannotMove};
 use switchboard_ledger::ids::Uid;
 use switchboard_ledger::{LedgerError, Moment};
 
@@ -40,6 +40,7 @@ pub struct Fleet {
     engine: Engine,
     isolated: bool,
     clock: Clock,
+    stall_ms: i64,
 }
 
 /// What time it is. Tests have hours that are shorter.
@@ -138,6 +139,16 @@ pub enum FleetError {
     /// The unit cannot move.
     #[error(transparent)]
     Cannot(#[from] CannotMove),
+    /// It is called back, and stands still.
+    #[error(
+        "could not call the unit back: it does not move\nhint: `switchboard gitops fleet list` shows how many do"
+    )]
+    NotMoving,
+    /// It is called back, and is there already.
+    #[error(
+        "could not call the unit back: it is on the other Argo CD instance already\nhint: `switchboard gitops fleet move` moves it to where it was"
+    )]
+    TooLate,
     /// The row of a move is gone, with its tenant or its environment.
     #[error("could not find the move: its tenant or its environment is gone")]
     NoMove,
@@ -147,13 +158,19 @@ impl Fleet {
     /// The instances that a database knows of the cluster this client reaches. With `isolated`, tenants have projects of their own.
     pub fn new(store: Store, client: kube::Client, isolated: bool) -> Fleet {
         let clock = Arc::new(|| Moment::from_unix_us(Timestamp::now().as_microsecond()));
-        Fleet { store, engine: Engine::new(client), isolated, clock }
+        Fleet { store, engine: Engine::new(client), isolated, clock, stall_ms: moving::STALL_MS }
     }
 
     /// With a clock of its own.
     #[must_use]
     pub fn timed(self, clock: Clock) -> Fleet {
         Fleet { clock, ..self }
+    }
+
+    /// With another patience for a cluster that refuses what a move needs.
+    #[must_use]
+    pub fn stalling(self, stall_ms: i64) -> Fleet {
+        Fleet { stall_ms, ..self }
     }
 
     /// What the cluster of its instances is known by.

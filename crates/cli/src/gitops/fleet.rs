@@ -10,8 +10,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+use switchboard_gitops::fleet::Unit;
 use switchboard_gitops::fleet::setup::{Limits, Reach};
 use switchboard_ledger::ids::{InstanceState, MoveStep};
+use switchboard_ledger::rows::fleet::Placement;
 use switchboard_service::fleet::{Entry, Fleet, Wanted};
 use switchboard_service::{Store, settings};
 
@@ -107,8 +109,12 @@ struct Move {
     environment: Option<String>,
 
     /// The namespace of the Argo CD that is to have it
-    #[arg(long, value_name = "NAMESPACE")]
-    to: String,
+    #[arg(long, value_name = "NAMESPACE", required_unless_present = "back")]
+    to: Option<String>,
+
+    /// Call it back from its way to another one
+    #[arg(long, conflicts_with = "to")]
+    back: bool,
 
     /// Ask for it, and let an agent carry it
     #[arg(long)]
@@ -233,8 +239,9 @@ impl List {
 impl Move {
     async fn run(self) -> Result<ExitCode, Failure> {
         let fleet = self.engines.fleet().await?;
-        let target = fleet.instance(&self.to).await?;
-        let (unit, _) = fleet.unit(&self.tenant, self.environment.as_deref()).await?;
+        let (unit, placement) = fleet.unit(&self.tenant, self.environment.as_deref()).await?;
+        let Some(to) = &self.to else { return self.call_back(&fleet, &unit, &placement).await };
+        let target = fleet.instance(to).await?;
         let mut row = fleet.begin(&unit, &target).await?;
         if !self.no_wait {
             // Whoever stops this stops nothing: the move stands in the database, and an agent goes on with it.
@@ -243,8 +250,20 @@ impl Move {
         if row.step == MoveStep::Returned {
             return Err(Returned(row.human_readable_state.unwrap_or_else(|| "it was called back".into())).into());
         }
-        let told = table::one_move(&row, &self.tenant, self.environment.as_deref(), &self.to);
+        let told = table::one_move(&row, &self.tenant, self.environment.as_deref(), to);
         form::print(&told, self.engines.output)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn call_back(&self, fleet: &Fleet, unit: &Unit, placement: &Placement) -> Result<ExitCode, Failure> {
+        let id = fleet.call_back(unit).await?;
+        let all = fleet.list().await?;
+        let was = all.iter().map(|entry| &entry.candidate.instance).find(|one| one.id == placement.instance);
+        let was = was.map(|one| one.namespace.clone()).unwrap_or_default();
+        if !self.no_wait {
+            let row = fleet.finish(&id, |step| say(format_args!("{step}"))).await?;
+            form::print(&table::one_move(&row, &self.tenant, self.environment.as_deref(), &was), self.engines.output)?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

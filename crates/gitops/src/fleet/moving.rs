@@ -41,6 +41,9 @@ pub const FREEZE_MS: i64 = 12 * 60 * 1000;
 /// How long a sync at the source may take until the move gives up.
 pub const PAUSE_MS: i64 = 10 * 60 * 1000;
 
+/// How long a cluster may refuse what a step needs until the move gives up.
+pub const STALL_MS: i64 = 10 * 60 * 1000;
+
 /// How long Applications sleep at the source before they go: their controller may still be about to do what it decided earlier.
 pub const SETTLE_MS: i64 = 2000;
 
@@ -53,6 +56,10 @@ const LOOK_AGAIN_MS: u64 = 500;
 /// Steps of a unit that is on its way, while its rows name the source: its room at the target is taken. One that goes back needs none.
 pub const ARRIVING: [MoveStep; 6] =
     [MoveStep::Freeze, MoveStep::Prepare, MoveStep::Copy, MoveStep::Pause, MoveStep::Release, MoveStep::Flip];
+
+/// Steps in which a move can do nothing but give up, if a cluster refuses what they need. From the flip on it only goes on.
+pub const RETURNING: [MoveStep; 5] =
+    [MoveStep::Freeze, MoveStep::Prepare, MoveStep::Copy, MoveStep::Pause, MoveStep::Release];
 
 /// Everything that is known of a move.
 pub struct Scene<'a> {

@@ -18,6 +18,9 @@ use crate::{ids, instance, rows};
 /// How long until a move is tried again that a cluster or the database was in the way of.
 const RETRY: Duration = Duration::from_secs(2);
 
+/// How much is kept of what a cluster said.
+const MAX_WHY_CHARS: usize = 1000;
+
 /// How a move stands after a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
@@ -82,17 +85,61 @@ impl Fleet {
         if row.step > MoveStep::Flip {
             return Ok(false);
         }
-        let back =
-            Move { step: MoveStep::Return, human_readable_state: Some("it was called back".into()), ..row.clone() };
-        Ok(self.store.commit(&[Change::update(&row, &back)]).await?)
+        self.back(&row, "it was called back".to_string()).await
     }
 
-    /// Does what is to be done now, once.
+    /// Sends a unit that moves back to where it was.
+    ///
+    /// # Errors
+    /// When it does not move, or is there already.
+    pub async fn call_back(&self, unit: &Unit) -> Result<MoveId, FleetError> {
+        let key = Key::of([unit.user.as_str(), unit.environment.as_str()]);
+        loop {
+            let placement: Option<Placement> = self.store.ledger().get(&key).await?;
+            let id = placement.and_then(|placement| placement.moving).ok_or(FleetError::NotMoving)?;
+            let row: Move = self.store.ledger().get(&Key::from(&id)).await?.ok_or(FleetError::NotMoving)?;
+            match row.step {
+                MoveStep::Return => return Ok(id),
+                step if step > MoveStep::Flip => return Err(FleetError::TooLate),
+                // If not, whoever carries it was faster by a step.
+                _ if self.turn_back(&id).await? => return Ok(id),
+                _ => {}
+            }
+        }
+    }
+
+    async fn back(&self, row: &Move, why: String) -> Result<bool, FleetError> {
+        let why = Some(why.chars().take(MAX_WHY_CHARS).collect());
+        let back =
+            Move { step: MoveStep::Return, human_readable_state: why, last_step_update: self.now(), ..row.clone() };
+        Ok(self.store.commit(&[Change::update(row, &back)]).await?)
+    }
+
+    /// Does what is to be done now, once. What a cluster has refused for long is given up: as long as the unit can go back it does, and
+    /// one that goes back does not wait for a target that nothing can be taken away from.
     ///
     /// # Errors
     /// When the database or the cluster fails; the move stands where it stood.
     pub async fn advance(&self, id: &MoveId) -> Result<Advance, FleetError> {
-        let gathered = self.gather(id).await?;
+        let error = match self.attempt(id, true).await {
+            Err(FleetError::Engine(error)) => error,
+            other => return other,
+        };
+        let row: Move = self.store.ledger().get(&Key::from(id)).await?.ok_or(FleetError::NoMove)?;
+        if self.now().since_ms(row.last_step_update) < self.stall_ms {
+            return Err(error.into());
+        }
+        match row.step {
+            MoveStep::Return => self.attempt(id, false).await,
+            step if moving::RETURNING.contains(&step) => {
+                self.back(&row, crate::error::told(&error)).await.map(|_| Advance::Done)
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    async fn attempt(&self, id: &MoveId, sees_target: bool) -> Result<Advance, FleetError> {
+        let gathered = self.gather(id, sees_target).await?;
         match moving::next(&gathered.scene(self.now())) {
             Next::Over => Ok(Advance::Over(gathered.row)),
             Next::Wait(ms, why) => Ok(Advance::Wait(ms, why)),

@@ -83,8 +83,9 @@ struct Rows {
 }
 
 impl Fleet {
-    /// Everything about a move, as it is now: rows first, so that an object that came later is seen at worst too early.
-    pub(super) async fn gather(&self, id: &MoveId) -> Result<Gathered, FleetError> {
+    /// Everything about a move, as it is now: rows first, so that an object that came later is seen at worst too early. Without
+    /// `sees_target`, as if nothing were there: what the move left asleep is then let go by the agent.
+    pub(super) async fn gather(&self, id: &MoveId, sees_target: bool) -> Result<Gathered, FleetError> {
         let mut view = self.store.ledger().view().await?;
         let rows = self.rows(&mut view, id).await?;
         view.end();
@@ -92,9 +93,12 @@ impl Fleet {
             Some(source) => self.applications(&source.namespace, &rows).await?,
             None => vec![],
         };
-        let at_target = self.applications(&rows.target.namespace, &rows).await?;
+        let at_target = match sees_target {
+            true => self.applications(&rows.target.namespace, &rows).await?,
+            false => vec![],
+        };
         let mut has = Vec::new();
-        for wanted in &rows.needs {
+        for wanted in rows.needs.iter().filter(|_| sees_target) {
             has.extend(self.same_named(wanted, &rows.target.namespace).await?);
         }
         let (leftovers, in_use) = match &rows.source {
@@ -102,7 +106,10 @@ impl Fleet {
             None => (vec![], 0),
         };
         // What is used there is taken away with whatever uses it.
-        let (prepared, _) = self.unneeded(&rows, &rows.target, rows.is_first).await?;
+        let (prepared, _) = match sees_target {
+            true => self.unneeded(&rows, &rows.target, rows.is_first).await?,
+            false => (vec![], 0),
+        };
         let operations = concerned(&rows, &at_target, &at_source);
         let credentials = if rows.is_last { rows.credentials } else { vec![] };
         Ok(Gathered {

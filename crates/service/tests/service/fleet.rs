@@ -30,6 +30,8 @@ on_both! {
     what_a_move_left_asleep_is_woken_or_let_go
     what_is_being_deleted_keeps_what_it_needs_behind_its_unit
     an_instance_that_still_removes_something_is_not_removed
+    a_move_to_what_cannot_be_written_to_goes_back
+    a_unit_is_called_back
 }
 
 async fn synced(stage: &Stage, namespace: &str, name: &str) -> Value {
@@ -551,4 +553,54 @@ async fn an_instance_that_still_removes_something_is_not_removed(base: Base) {
     stage.settled().await;
     assert_eq!(stage.cascades(), 1, "with what it deployed");
     fleet.remove(ARGOCD).await.unwrap();
+}
+
+/// The namespace of the target is gone, and nothing can be prepared there.
+async fn a_move_to_what_cannot_be_written_to_goes_back(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.carries = false;
+    stage.start().await;
+    let (web, from) = placed(&stage, "shop", "web", plain()).await;
+    stage.add_instance(OTHER).await;
+    stage.settled().await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", None).await.unwrap();
+    let row = fleet.begin(&unit, &fleet.instance(OTHER).await.unwrap()).await.unwrap();
+    send(&stage.engine, "DELETE", &format!("/api/v1/namespaces/{OTHER}"), Value::Null).await.unwrap();
+    let path = format!("/api/v1/namespaces/{OTHER}");
+    let is_gone = async || send(&stage.engine, "GET", &path, Value::Null).await.is_err().then_some(());
+    stage.until("no such namespace", is_gone).await;
+    let refused = stage.until("a refusal", async || fleet.advance(&row.id).await.err()).await;
+    assert!(matches!(refused, FleetError::Engine(_)), "{refused}");
+    assert!(fleet.advance(&row.id).await.is_err(), "it is tried for a while");
+    let hasty = fleet.clone().stalling(0);
+    let moved = hasty.finish(&row.id, |_| ()).await.unwrap();
+    assert_eq!(moved.step, MoveStep::Returned);
+    assert!(moved.human_readable_state.as_deref().unwrap_or_default().contains("could not create"), "{moved:?}");
+    assert!(stage.all::<Placement>().await[0].moving.is_none(), "and it is frozen no longer");
+    assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(from));
+    // What is on its way is told from what is there.
+    stage.settled().await;
+    fleet.remove(OTHER).await.unwrap();
+}
+
+async fn a_unit_is_called_back(base: Base) {
+    let mut stage = Stage::set(base, false).await;
+    stage.carries = false;
+    stage.start().await;
+    let (web, from) = placed(&stage, "shop", "web", plain()).await;
+    stage.add_instance(OTHER).await;
+    stage.settled().await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", None).await.unwrap();
+    assert!(matches!(fleet.call_back(&unit).await, Err(FleetError::NotMoving)));
+    let row = fleet.begin(&unit, &fleet.instance(OTHER).await.unwrap()).await.unwrap();
+    until_step(&stage, &row, MoveStep::Release).await;
+    let refused = fleet.remove(OTHER).await.unwrap_err();
+    assert!(matches!(&refused, FleetError::OnTheirWay { units: 1, .. }), "{refused}");
+    assert_eq!(fleet.call_back(&unit).await.unwrap(), row.id);
+    assert_eq!(fleet.call_back(&unit).await.unwrap(), row.id, "again, it is on its way back");
+    assert_eq!(fleet.finish(&row.id, |_| ()).await.unwrap().step, MoveStep::Returned);
+    assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(from));
+    assert_eq!(stage.cascades(), 0);
 }
