@@ -14,6 +14,7 @@ mod members;
 mod objects;
 mod refill;
 mod removal;
+mod tracking;
 mod units;
 
 use std::sync::Arc;

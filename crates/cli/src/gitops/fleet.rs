@@ -196,6 +196,12 @@ impl Add {
             anew: self.cluster_made_anew,
         };
         fleet.add(&wanted).await?;
+        for difference in fleet.differences(&self.instance).await? {
+            // Whoever installed it may have a reason: it is not overwritten.
+            say(format_args!(
+                "warning: {difference}\nhint: units move only between instances that say the same; change it there, and start that Argo CD anew"
+            ));
+        }
         self.engines.show(&fleet, &self.instance).await
     }
 }

@@ -68,6 +68,9 @@ impl Fleet {
         }
         let (row, mut changes) = moving::begin(&placement, &target.id, MoveId::from(ids::new()), self.now())?;
         reaches(view, &placement, target, cluster).await?;
+        if let Some(source) = rows::instance(view, &placement.instance).await? {
+            self.alike(&source, target).await?;
+        }
         // One that is over is kept until the next begins: there are never more than units.
         let earlier: Vec<Move> = view.list(&Filter::all().is("move_user_id", &unit.user)).await?;
         let of_unit = earlier.iter().filter(|other| other.environment == unit.environment);

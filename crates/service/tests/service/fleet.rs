@@ -32,6 +32,7 @@ on_both! {
     an_instance_that_still_removes_something_is_not_removed
     a_move_to_what_cannot_be_written_to_goes_back
     a_unit_is_called_back
+    a_unit_moves_only_to_what_knows_what_it_deployed
 }
 
 async fn synced(stage: &Stage, namespace: &str, name: &str) -> Value {
@@ -603,4 +604,33 @@ async fn a_unit_is_called_back(base: Base) {
     assert_eq!(fleet.finish(&row.id, |_| ()).await.unwrap().step, MoveStep::Returned);
     assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(from));
     assert_eq!(stage.cascades(), 0);
+}
+
+async fn a_unit_moves_only_to_what_knows_what_it_deployed(base: Base) {
+    let stage = Stage::new(base).await;
+    let (_, from) = placed(&stage, "shop", "web", plain()).await;
+    stage.add_instance(OTHER).await;
+    stage.settled().await;
+    let settings = |method: &str, id: &str| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "argocd-cm"},
+            "data": {"application.resourceTrackingMethod": method, "installationID": id}})
+    };
+    let path = |at: &str| format!("/api/v1/namespaces/{at}/configmaps");
+    create(&stage.engine, &path(&from), settings("label", "")).await;
+    create(&stage.engine, &path(OTHER), settings("annotation+label", "")).await;
+    let fleet = stage.fleet();
+    let (unit, _) = fleet.unit("shop", None).await.unwrap();
+    let to = fleet.instance(OTHER).await.unwrap();
+    let told = fleet.begin(&unit, &to).await.unwrap_err().to_string();
+    assert!(told.contains("Method: annotation+label`") && told.contains("Method: label`"), "{told}");
+    assert_eq!(fleet.differences(OTHER).await.unwrap(), Vec::<String>::new());
+    let differences = fleet.differences(&from).await.unwrap();
+    assert!(differences.len() == 1 && differences[0].contains("resourceTrackingMethod: label`"), "{differences:?}");
+    let one = format!("{}/argocd-cm", path(&from));
+    send(&stage.engine, "PATCH", &one, settings("annotation+label", "mine")).await.unwrap();
+    let told = fleet.begin(&unit, &to).await.unwrap_err().to_string();
+    assert!(told.contains("installationID: mine`"), "{told}");
+    assert!(stage.all::<Move>().await.is_empty());
+    send(&stage.engine, "PATCH", &one, settings("annotation+label", "")).await.unwrap();
+    assert_eq!(carried(&stage, "shop", None, OTHER).await.step, MoveStep::Done);
 }
