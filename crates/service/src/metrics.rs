@@ -2,17 +2,17 @@
 //!
 //! Everything is counted when somebody asks: a service that nobody scrapes asks its database nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use jiff::Timestamp;
 use serde_json::Value;
 use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
-use switchboard_gitops::fleet::moving;
+use switchboard_gitops::fleet::{Candidate, moving};
 use switchboard_gitops::kinds;
-use switchboard_ledger::ids::{OperationResource, OperationState};
+use switchboard_ledger::ids::{EngineClusterId, KubernetesRelation, OperationResource, OperationState, Uid};
 use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::{DeploymentToApplication, Operation};
+use switchboard_ledger::rows::{DeploymentToApplication, KubernetesToDatabase, Operation};
 use switchboard_ledger::{Filter, Ledger};
 
 use crate::fleet::{Engine, Entry, FleetError, entries};
@@ -20,6 +20,9 @@ use crate::rows;
 
 /// Within how many seconds an Application must have been compared to count as reconciled, as in the original.
 const RECONCILED_S: i64 = 180;
+
+/// The state of an instance that was never added to the fleet.
+const UNREGISTERED: &str = "unregistered";
 
 /// What is counted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +36,8 @@ pub struct Counts {
     pub operations: [u64; 4],
     /// Instances with their load.
     pub instances: Vec<Entry>,
+    /// What their clusters are known by: the uid of `kube-system`. One of which none is known is told by its row.
+    pub clusters: BTreeMap<EngineClusterId, Uid>,
     /// Moves under way.
     pub moves: u64,
     /// What the engine cluster says; none where it is not asked.
@@ -74,6 +79,10 @@ pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, F
     }
     counts.deployments = view.list::<DeploymentToApplication>(&Filter::all()).await?.len() as u64;
     counts.instances = entries(&mut view).await?;
+    let known = Filter::all().is("db_relation_type", KubernetesRelation::EngineCluster);
+    for row in view.list::<KubernetesToDatabase>(&known).await? {
+        counts.clusters.insert(EngineClusterId::from(row.relation_key), row.resource_uid);
+    }
     counts.moves = view.list::<Move>(&Filter::all()).await?.iter().filter(|row| moving::is_open(row)).count() as u64;
     view.end();
     if let Some(engine) = engine {
@@ -84,8 +93,9 @@ pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, F
 
 async fn look(engine: &Engine, instances: &[Entry]) -> Result<EngineCounts, FleetError> {
     let (mut operations, mut applications) = (0, Vec::new());
-    for entry in instances {
-        let namespace = &entry.candidate.instance.namespace;
+    // Two of one name are on two clusters, and only one is looked at.
+    let places: BTreeSet<&str> = instances.iter().map(|entry| entry.candidate.instance.namespace.as_str()).collect();
+    for namespace in places {
         operations += engine.list(kinds::API_VERSION, kinds::operation::KIND, namespace, "").await?.len() as u64;
         applications.extend(engine.list(API_VERSION, application::KIND, namespace, DATABASE_ID).await?);
     }
@@ -102,6 +112,15 @@ fn reconciled(applications: &[Value], now: Timestamp) -> f64 {
         0 => 100.0,
         all => applications.iter().filter(lately).count() as f64 * 100.0 / all as f64,
     }
+}
+
+/// Which instance. Its namespace alone may be of several clusters, and `instance` is Prometheus' own word for whom it asked.
+fn labels(counts: &Counts, entry: &Entry) -> String {
+    let Candidate { instance, member, .. } = &entry.candidate;
+    let cluster = counts.clusters.get(&instance.cluster).map_or(instance.cluster.as_str(), Uid::as_str);
+    let state = member.as_ref().map_or(UNREGISTERED, |member| member.state.as_str());
+    let namespace = &instance.namespace;
+    format!("{{argocd_namespace=\"{namespace}\",cluster=\"{cluster}\",state=\"{state}\"}}")
 }
 
 /// The page.
@@ -129,8 +148,7 @@ pub fn text(counts: &Counts) -> String {
     gauge("active_gitopsDeployments", "GitOpsDeployments.", &labelled("success", counts.deployments));
     gauge("gitopsDeployments_failures", "GitOpsDeployments that failed.", &labelled("fail", counts.failures));
     let each = |value: &dyn Fn(&Entry) -> f64| -> Vec<(String, f64)> {
-        let line = |entry: &Entry| (format!("{{instance=\"{}\"}}", entry.candidate.instance.namespace), value(entry));
-        counts.instances.iter().map(line).collect()
+        counts.instances.iter().map(|entry| (labels(counts, entry), value(entry))).collect()
     };
     let limit = |of: fn(&switchboard_ledger::rows::fleet::Member) -> i64| {
         move |entry: &Entry| entry.candidate.member.as_ref().map_or(0.0, |member| of(member) as f64)

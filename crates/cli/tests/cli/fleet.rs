@@ -120,11 +120,13 @@ async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
     for line in [
         "total_number_of_operationDB_rows 0",
         "active_gitopsDeployments{gitopsDeployment=\"success\"} 0",
-        "switchboard_gitops_instance_applications_limit{instance=\"argocd\"} 1000",
         "gitops_argocd_apps_reconciled_percent 100",
     ] {
         assert!(page.lines().any(|one| one == line), "{line} is not in\n{page}");
     }
+    let limit = "switchboard_gitops_instance_applications_limit{argocd_namespace=\"argocd\",cluster=\"";
+    let is_limit = |one: &str| one.starts_with(limit) && one.ends_with("\",state=\"active\"} 1000");
+    assert!(page.lines().any(is_limit), "{page}");
     std::fs::write(ground.folder().join("other"), "something else\n").unwrap();
     let wrong = run(&ground, &["restore", "other"], true).await;
     assert!(said(&wrong).starts_with("error: could not read line 1 of the backup\n"), "{}", said(&wrong));

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::fleet::Coming;
+use switchboard_ledger::ids::InstanceState;
 use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::rows::fleet::Member;
 use switchboard_ledger::{Address, Change, Moment, Sealing};
 
 use super::*;
@@ -41,6 +44,47 @@ fn every_gauge_of_the_original_is_there() {
     let names: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     let once: BTreeSet<&&str> = names.iter().collect();
     assert_eq!(once.len(), names.len(), "a family is told once: {names:?}");
+}
+
+#[test]
+fn instances_of_one_name_on_two_clusters_are_told_apart() {
+    let entry = |id: &str, cluster: &str, state: InstanceState| Entry {
+        candidate: Candidate {
+            instance: EngineInstance {
+                id: id.into(),
+                namespace: "argocd".into(),
+                namespace_uid: id.into(),
+                cluster: cluster.into(),
+            },
+            member: Some(Member {
+                instance: id.into(),
+                state,
+                max_applications: 10,
+                max_environments: 10,
+                created_on: Moment::default(),
+            }),
+            applications: 1,
+            environments: 1,
+            coming: Coming::default(),
+        },
+        moving: 0,
+    };
+    let page = text(&Counts {
+        instances: vec![entry("a", "one", InstanceState::Active), entry("b", "two", InstanceState::Cordoned)],
+        clusters: BTreeMap::from([("one".into(), "uid-1".into())]),
+        ..Counts::default()
+    });
+    for labels in [
+        "{argocd_namespace=\"argocd\",cluster=\"uid-1\",state=\"active\"}",
+        "{argocd_namespace=\"argocd\",cluster=\"two\",state=\"cordoned\"}",
+    ] {
+        let line = format!("switchboard_gitops_instance_applications_limit{labels} 10");
+        assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
+    }
+    let series: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
+    let names: BTreeSet<&str> = series.iter().filter_map(|line| line.rsplit_once(' ')).map(|(name, _)| name).collect();
+    assert_eq!(names.len(), series.len(), "a series is told once:\n{page}");
+    assert!(!page.contains("{instance="), "that label is Prometheus' own");
 }
 
 #[test]
