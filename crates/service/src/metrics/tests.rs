@@ -126,6 +126,21 @@ fn dashboard_and_alerts_ask_for_what_there_is() {
     }
 }
 
+/// An agent that dies at work leaves what it had begun, and a cordoned instance has room that it gives to nobody.
+#[test]
+fn alerts_are_not_silenced_by_what_they_are_for() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana");
+    let alerts = std::fs::read_to_string(root.join("gitops-alerts.yaml")).unwrap();
+    let alerts = switchboard_object::yaml::read(&alerts).unwrap().value;
+    let expression = |name: &str| {
+        let mut rules = alerts["groups"][0]["rules"].as_array().unwrap().iter();
+        rules.find(|rule| rule["alert"] == name).unwrap()["expr"].as_str().unwrap().to_string()
+    };
+    assert!(!used(&expression("GitOpsOperationsWait")).iter().any(|name| name.contains("in_progress")));
+    let full = expression("GitOpsFleetFull");
+    assert_eq!(full.matches("{state=\"active\"}").count(), 2, "{full}");
+}
+
 #[tokio::test]
 async fn what_failed_and_went_well_since_is_no_failure() {
     let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
