@@ -42,11 +42,14 @@ const MAX_COMMIT_ATTEMPTS: u32 = 5;
 /// - A row that is no longer as it was read is not overwritten.           // test: guarantees_a_row_that_changed_is_not_overwritten
 /// - No more rows are there than a [`crate::Change::Room`] allows.          // test: guarantees_no_more_is_there_than_may_be
 /// - A view sees one state, whatever is committed meanwhile.              // test: guarantees_a_view_sees_one_state
+/// - A view sees whatever was committed before it was asked for.          // test: whoever_reads_sees_what_was_committed_before
+/// - Who is refused takes nobody along who commits at the same time.      // test: who_is_refused_takes_nobody_along
 /// - No credential is stored in clear when there is a key.                // test: guarantees_no_credential_is_stored_in_clear
 ///
 /// # Caveats
 /// - If the connection is lost while changes are committed, nobody knows whether they were made: [`LedgerError::Query`]. Read
 ///   again and decide again.
+/// - Those who come at the same time share transactions: who keeps a [`View`] for long keeps a connection for as long.
 /// - A database in memory has one connection. Whoever holds a [`View`] of it and commits waits for himself.
 #[derive(Clone, Debug)]
 pub struct Ledger {

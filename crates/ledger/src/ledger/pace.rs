@@ -22,3 +22,18 @@ impl Pace {
         due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_alone_does_not_wait_and_who_comes_next_does() {
+        let pace = Pace::default();
+        let first = pace.due();
+        assert!(first <= Instant::now());
+        let second = pace.due();
+        assert_eq!(second, first + GATHER);
+        assert_eq!(pace.due(), second + GATHER);
+    }
+}

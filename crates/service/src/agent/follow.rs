@@ -10,9 +10,9 @@ use switchboard_gitops::flow::operation::is_of_service;
 use switchboard_gitops::kinds;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationState};
-use switchboard_ledger::rows::Operation;
-use switchboard_ledger::{Key, Signal, View};
+use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, OperationState};
+use switchboard_ledger::rows::{Application, ApplicationOwner, Operation};
+use switchboard_ledger::{Filter, Key, Signal, View};
 use tokio::time::Instant;
 
 use super::{Agent, OPERATIONS_NAME, moved};
@@ -103,7 +103,7 @@ impl Agent {
     async fn woken(&self, news: &[Signal]) -> Result<Woken, ServiceError> {
         let is_all = news.contains(&Signal::Everything);
         let keys: BTreeSet<&str> = news.iter().filter_map(operation_of).collect();
-        let (mut woken, mut places) = (Woken::new(), Places::new());
+        let (mut woken, mut places, mut wanted) = (Woken::new(), Places::new(), Vec::new());
         if keys.is_empty() && !is_all {
             return Ok(woken);
         }
@@ -125,10 +125,29 @@ impl Agent {
             // One that is begun is in somebody's hands, as long as that one lives.
             if is_all || row.state == OperationState::Waiting {
                 woken.entry(tenant).or_default().push(unit);
+                wanted.push(row);
             }
         }
+        self.guess_all(&mut view, &wanted).await?;
         view.end();
         Ok(woken)
+    }
+
+    /// Keeps in mind which objects rows are about, so that their units need not ask. What that takes of all of them is read at once,
+    /// and found again when each is looked at.
+    async fn guess_all(&self, view: &mut View, rows: &[&Operation]) -> Result<(), ServiceError> {
+        let of_applications = rows.iter().filter(|row| row.resource == OperationResource::Application);
+        let keys: Vec<Key> = of_applications.map(|row| Key::from(row.resource_id.as_str())).collect();
+        let owners: Vec<Filter> = keys.iter().map(|key| owned(&key.to_string())).collect();
+        view.get_each::<Application>(&keys).await?;
+        view.list_each::<ApplicationOwner>(&owners).await?;
+        for row in rows {
+            if self.guessed(row.id.as_str()).is_none() {
+                let names = super::step::names(view, row).await?;
+                self.guess(row.id.as_str(), Some(names));
+            }
+        }
+        Ok(())
     }
 
     /// Those of these rows that are open; the others are forgotten.
@@ -161,6 +180,11 @@ impl Agent {
         let tenant = row.owner.as_ref().map(|owner| owner.as_str().to_string()).unwrap_or_default();
         Ok(Some((tenant, Unit::object(namespace, &kinds::operation::name(&row.id)))))
     }
+}
+
+/// Whose an Application is, as it is asked when that is needed.
+fn owned(application: &str) -> Filter {
+    Filter::all().is("application_owner_application_id", application)
 }
 
 /// Says whether the kernel is still there.

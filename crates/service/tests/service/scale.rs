@@ -204,7 +204,7 @@ async fn a_comparison_that_finds_the_same_asks_nothing(base: Base) {
 
 /// How many deployments one tenant has when another comes.
 const MANY: usize = 60;
-/// Another's first few are among so many: twelve are at work at a time.
+/// Another's first few are among so many, however many are at work at a time.
 const FIRST: usize = 20;
 
 async fn tenants_take_turns_at_the_agent(base: Base) {
