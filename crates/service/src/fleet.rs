@@ -141,9 +141,7 @@ pub enum FleetError {
     #[error(transparent)]
     Cannot(#[from] CannotMove),
     /// It is called back, and stands still.
-    #[error(
-        "could not call the unit back: it does not move\nhint: `switchboard gitops fleet list` shows how many do"
-    )]
+    #[error("could not call the unit back: it does not move\nhint: `switchboard gitops fleet list` shows how many do")]
     NotMoving,
     /// It is called back, and is there already.
     #[error(

@@ -120,10 +120,8 @@ async fn gone(view: &mut View, entry: &Entry) -> Result<Vec<Change>, FleetError>
     if let Some(member) = &entry.candidate.member {
         // Nor may a unit be on its way to it by then, or something be asked to go.
         let moves = Filter::all().is("target_id", &instance.id).any("step", ARRIVING);
-        let bounds = vec![
-            Bound::of(0).counting::<Move>(moves),
-            Bound::of(0).counting::<Operation>(removals(&instance.id)),
-        ];
+        let bounds =
+            vec![Bound::of(0).counting::<Move>(moves), Bound::of(0).counting::<Operation>(removals(&instance.id))];
         changes.extend([Change::room(member, bounds), Change::delete(member)]);
     }
     let operations: Vec<Operation> = view.list(&Filter::all().is("instance_id", &instance.id)).await?;

@@ -18,7 +18,8 @@ const RELIED_ON: [&str; 2] = [SETTINGS, "argocd-cmd-params-cm"];
 impl Fleet {
     /// Whether two instances know what they deployed by the same. One without settings is no Argo CD of a release, and is not judged.
     pub(super) async fn alike(&self, source: &EngineInstance, target: &EngineInstance) -> Result<(), FleetError> {
-        let (from, to) = (self.settings(&source.namespace, SETTINGS).await?, self.settings(&target.namespace, SETTINGS).await?);
+        let (from, to) =
+            (self.settings(&source.namespace, SETTINGS).await?, self.settings(&target.namespace, SETTINGS).await?);
         let (Some(from), Some(to)) = (from, to) else { return Ok(()) };
         for key in ALIKE {
             let (from, to) = (said(&from, key), said(&to, key));

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::fleet::Coming;
+use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_ledger::ids::InstanceState;
 use switchboard_ledger::rows::EngineInstance;
 use switchboard_ledger::rows::fleet::Member;
