@@ -1,9 +1,9 @@
 //! `switchboard gitops backup`: every row of the database in a file.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -43,6 +43,32 @@ struct Taken {
     path: PathBuf,
 }
 
+/// What is written so far: whole or not at all it takes the place of the backup, and whatever else happens it goes.
+struct Part {
+    path: PathBuf,
+}
+
+impl Part {
+    /// A new file beside another, under a name that is nobody's, and for its owner alone: credentials may be in it.
+    fn beside(file: &Path) -> std::io::Result<(Part, File)> {
+        let mut path = file.as_os_str().to_os_string();
+        path.push(format!(".{}.part", std::process::id()));
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        Ok((Part { path: path.into() }, made))
+    }
+
+    fn becomes(self, file: &Path) -> std::io::Result<()> {
+        std::fs::rename(&self.path, file)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Gone if it has taken its place; that it stays is not what went wrong.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
 impl Backup {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, Failure> {
@@ -55,22 +81,42 @@ impl Backup {
         let rows = if is_stdout {
             backup::backup(&ledger, &mut std::io::stdout().lock()).await?
         } else {
-            // Whole or not at all; and for its owner alone: credentials may be in it.
-            let part = self.file.with_extension("part");
             let unwritten = |source| Unwritten { path: self.file.clone(), source };
-            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
-            let mut file = BufWriter::new(file.map_err(unwritten)?);
+            let (part, file) = Part::beside(&self.file).map_err(unwritten)?;
+            let mut file = BufWriter::new(file);
             let rows = backup::backup(&ledger, &mut file).await?;
             file.flush().and_then(|()| file.get_ref().sync_all()).map_err(unwritten)?;
-            if let Err(source) = std::fs::rename(&part, &self.file) {
-                // What cannot take its place is of no use; that it stays is not what went wrong.
-                let _ = std::fs::remove_file(&part);
-                return Err(unwritten(source).into());
-            }
+            part.becomes(&self.file).map_err(unwritten)?;
             rows
         };
         ledger.close().await;
         say(format_args!("{rows} rows; credentials are in it as they are stored: keep the key file elsewhere"));
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_is_half_written_is_beside_everybody_elses_files_and_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, neighbour) = (folder.path().join("rows.backup"), folder.path().join("rows.part"));
+        std::fs::write(&neighbour, "somebody else's").unwrap();
+        let (part, mut file) = Part::beside(&target).unwrap();
+        assert_eq!(part.path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        file.write_all(b"half").unwrap();
+        assert!(Part::beside(&target).is_err(), "it is nobody else's");
+        let path = part.path.clone();
+        drop(part);
+        assert!(!path.exists() && !target.exists(), "nothing is left of what was not finished");
+        let (part, _) = Part::beside(&target).unwrap();
+        part.becomes(&target).unwrap();
+        assert!(target.exists() && !path.exists());
+        assert_eq!(std::fs::read_to_string(&neighbour).unwrap(), "somebody else's");
     }
 }
