@@ -37,6 +37,8 @@ use switchboard_ledger::address::AddressError;
 use switchboard_ledger::ledger::Trouble;
 use switchboard_ledger::migration::MigrationError;
 use switchboard_ledger::seal::SealError;
+use switchboard_service::ServiceError;
+use switchboard_service::backup::{BackupError, LineError};
 use switchboard_service::fleet::FleetError;
 
 use crate::failure::Failure;
@@ -126,9 +128,23 @@ pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<FleetError>() {
         return of_fleet(error);
     }
-    match error.downcast_ref::<SealError>()? {
-        SealError::UnknownKey { .. } => Some("add that key to the file, below the one that seals"),
-        SealError::Refused { .. } => Some("is it the right key file? nothing was changed"),
+    if let Some(LineError::NoBackup | LineError::Cut) = error.downcast_ref::<LineError>() {
+        return Some("give a whole file that `switchboard gitops backup` of this version wrote; nothing was changed");
+    }
+    match error.downcast_ref::<BackupError>() {
+        Some(BackupError::Ledger(error)) => of_ledger(error),
+        _ => error.downcast_ref::<SealError>().and_then(of_seal),
+    }
+}
+
+fn of_seal(error: &SealError) -> Option<&'static str> {
+    match error {
+        SealError::UnknownKey { .. } => Some(
+            "put the line of that key back into the key file: first if it seals by now, else below the one that does",
+        ),
+        SealError::Refused { .. } => Some(
+            "is it the right key file? put the line of the key that it was sealed with back into it; nothing was changed",
+        ),
         SealError::BadKey(_) | SealError::NoKey => {
             Some("a key is a line `ID:BASE64`; `echo key1:$(openssl rand -base64 32)` makes one")
         }
@@ -155,6 +171,8 @@ fn of_fleet(error: &FleetError) -> Option<&'static str> {
             "it ends by itself, there or where it was; `switchboard gitops fleet list` shows how many move"
         }
         FleetError::NoMove => "create what it deploys again, and it is placed anew",
+        // What is passed on without a word of its own is no cause of it.
+        FleetError::Ledger(error) | FleetError::Service(ServiceError::Ledger(error)) => return of_ledger(error),
         _ => return None,
     })
 }
@@ -177,6 +195,9 @@ fn of_migration(error: &MigrationError) -> Option<&'static str> {
 }
 
 fn of_ledger(error: &LedgerError) -> Option<&'static str> {
+    if let LedgerError::Seal(error) = error {
+        return of_seal(error);
+    }
     Some(match error.trouble()? {
         Trouble::Unreachable => {
             "is the server running, and does this machine reach it? check host and port of --database"

@@ -89,7 +89,11 @@ impl Service {
         let ledger = open(section, dir).await?;
         match section.backend {
             true => drop(ledger.migrate().await?),
-            false => migrated(&ledger).await?,
+            false => {
+                migrated(&ledger).await?;
+                // As a backend does: keys that do not open what is stored are told of now, not when something is deployed.
+                ledger.plan_migration().await?;
+            }
         }
         let store = Store::new(ledger.clone(), tokio::runtime::Handle::current());
         if section.backend {

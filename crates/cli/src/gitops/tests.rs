@@ -37,3 +37,22 @@ fn the_original_is_told_of_its_database_by_variables() {
     };
     assert!(database::original(&clear).unwrap().ends_with("@db.example/gitops?sslmode=disable"));
 }
+
+/// Errors that are passed on without a word of their own are no causes of each other.
+#[test]
+fn a_key_that_is_missing_is_asked_for_wherever_it_was_missed() {
+    let sealed = || {
+        let [table, column, row] = ["t", "c", "r"].map(str::to_string);
+        LedgerError::Seal(SealError::UnknownKey { table, column, row, id: "key2".into() })
+    };
+    let errors: [Failure; 4] = [
+        Box::new(sealed()),
+        Box::new(MigrationError::from(sealed())),
+        Box::new(FleetError::from(sealed())),
+        Box::new(BackupError::from(sealed())),
+    ];
+    for error in errors {
+        let told = tell(error.as_ref());
+        assert!(told.contains("`key2`") && told.contains("\nhint: put the line of that key back"), "{told}");
+    }
+}
