@@ -138,7 +138,9 @@ fn of_kernel(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> 
 
 /// What an API server, or the way to it, says.
 fn of_server(error: &(dyn Error + 'static)) -> Option<&'static str> {
-    match error.downcast_ref::<kube::Error>()? {
+    // One that is kept in a box of its own is a cause as that box.
+    let boxed = || error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+    match error.downcast_ref::<kube::Error>().or_else(boxed)? {
         kube::Error::Api(status) => match status.code {
             401 => Some("the credentials of the kubeconfig are not accepted: are they expired, or of another cluster?"),
             403 => Some("this user may not do that; `kubectl auth can-i --list` shows what it may"),

@@ -65,24 +65,31 @@ pub async fn backup(ledger: &Ledger, to: &mut impl Write) -> Result<usize, Backu
     Ok(rows.len())
 }
 
+/// A backup that was read whole.
+pub struct Kept(Vec<Stored>);
+
+/// Reads a backup, and changes nothing.
+///
+/// # Errors
+/// When the file is none, or not whole.
+pub fn open(from: &mut impl BufRead) -> Result<Kept, BackupError> {
+    Ok(Kept(read(from)?.into_iter().filter(is_kept).map(at_rest).collect()))
+}
+
 /// Puts a backup in place of all rows there are, then looks at the clusters of the instances for what has moved since.
 ///
 /// What was under way when it was made is not gone on with: Operations and moves are left out. Rows that are newer than the backup
 /// are made again from the tenants' resources, and find their Applications by name.
 ///
 /// # Errors
-/// When the file is none, or the database or the cluster fails; then all is as it was, but for what could not be looked at.
-pub async fn restore(
-    ledger: &Ledger,
-    engine: &Engine,
-    from: &mut impl BufRead,
-) -> Result<(usize, Adopted), BackupError> {
-    let rows: Vec<Stored> = read(from)?.into_iter().filter(is_kept).map(at_rest).collect();
+/// When the database or the cluster fails; then all is as it was, but for what could not be looked at.
+pub async fn restore(ledger: &Ledger, engine: &Engine, kept: &Kept) -> Result<(usize, Adopted), BackupError> {
+    let rows = &kept.0;
     let objects = adopt::look(engine).await?;
     // One that is older than that databases are told apart is taken for one of the database that it goes into.
-    let (own, before) = (adopt::database_of(&rows), settings::database(ledger).await?);
-    adopt::check(&rows, own.as_deref().or(before.as_deref()), engine).await?;
-    ledger.import(&rows).await?;
+    let (own, before) = (adopt::database_of(rows), settings::database(ledger).await?);
+    adopt::check(rows, own.as_deref().or(before.as_deref()), engine).await?;
+    ledger.import(rows).await?;
     if let Some(before) = before.filter(|_| own.is_none()) {
         settings::keep_database(ledger, &before).await?;
     }

@@ -61,3 +61,21 @@ fn a_hint_in_the_error_itself_comes_last() {
     assert_eq!(told.matches("hint: ").count(), 1, "{told}");
     assert!(told.lines().last().unwrap().starts_with("hint: "), "{told}");
 }
+
+/// An error that is kept in a box is a cause as that box.
+#[test]
+fn what_a_server_says_has_its_hint_however_it_is_kept() {
+    let said = |code: u16| {
+        let status = serde_json::json!({"code": code, "message": "no", "reason": "Forbidden", "status": "Failure"});
+        Box::new(kube::Error::Api(Box::new(serde_json::from_value(status).unwrap())))
+    };
+    let refused = switchboard_service::fleet::EngineError::Refused {
+        act: "create",
+        kind: "Secret".into(),
+        name: "x".into(),
+        source: said(403),
+    };
+    assert!(tell(&refused).contains("hint: this user may not do that"), "{}", tell(&refused));
+    let unready = switchboard_service::setup::SetupError::Cluster { act: "look".into(), source: said(401) };
+    assert!(tell(&unready).contains("hint: the credentials of the kubeconfig are not accepted"), "{}", tell(&unready));
+}

@@ -59,11 +59,13 @@ impl Restore {
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let file = File::open(&self.file).map_err(|source| Unopened { path: self.file.clone(), source })?;
         let engine = Engine::new(self.engines.client().await?);
+        // Whole, before anything is made: what is no backup leaves no database behind.
+        let kept = backup::open(&mut BufReader::new(file))?;
         let ledger = self.engines.ledger().await?;
         // Into a new database as well.
         ledger.migrate().await?;
         let replaced = ledger.export().await?.len();
-        let (rows, adopted) = backup::restore(&ledger, &engine, &mut BufReader::new(file)).await?;
+        let (rows, adopted) = backup::restore(&ledger, &engine, &kept).await?;
         ledger.close().await;
         if replaced > 0 {
             // Nothing tells whether somebody is at work on them.

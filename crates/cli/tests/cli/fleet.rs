@@ -130,4 +130,49 @@ async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
     std::fs::write(ground.folder().join("other"), "something else\n").unwrap();
     let wrong = run(&ground, &["restore", "other"], true).await;
     assert!(said(&wrong).starts_with("error: could not read line 1 of the backup\n"), "{}", said(&wrong));
+    assert!(said(&wrong).contains("\nhint: give a whole file that `switchboard gitops backup`"), "{}", said(&wrong));
+    let mut into =
+        switchboard(&["gitops", "restore", "other", "--database", "sqlite:made.db", "--plaintext-credentials"]);
+    into.arg("--kubeconfig").arg(ground.kubeconfig()).current_dir(ground.folder());
+    let wrong = tokio::task::spawn_blocking(move || into.output().unwrap()).await.unwrap();
+    assert!(said(&wrong).starts_with("error: could not read line 1 of the backup\n"), "{}", said(&wrong));
+    assert!(!ground.folder().join("made.db").exists(), "nothing is made for what is no backup");
+}
+
+/// As a backend does: it would say so only when something is deployed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_with_another_key_does_not_start() {
+    let ground = Ground::bare().await;
+    for (file, byte) in [("keys", b'a'), ("others", b'b')] {
+        let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [byte; 32]);
+        std::fs::write(ground.folder().join(file), format!("key1:{key}\n")).unwrap();
+    }
+    let with = |arguments: &[&str], keys: &str| {
+        let mut command = switchboard(&["gitops"]);
+        for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS"] {
+            command.env_remove(variable);
+        }
+        command.args(arguments).args(["--database", "sqlite:k.db", "--credentials-key-file", keys]);
+        command.current_dir(ground.folder()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let ended = async |child: std::process::Child| {
+        tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap()
+    };
+    assert!(ended(with(&["migrate"], "keys")).await.status.success());
+    let kubeconfig = ground.kubeconfig().to_str().unwrap().to_string();
+    let add = ["fleet", "add", "argocd", "--create-namespace", "--kubeconfig", &kubeconfig];
+    let added = ended(with(&add, "keys")).await;
+    assert!(added.status.success(), "{}", said(&added));
+    let agent = with(&["agent", "--engine-kubeconfig", &kubeconfig, "--state-dir", "state"], "others");
+    let id = agent.id().to_string();
+    let stopping = tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_secs(20)).await;
+        let _ = Command::new("kill").arg(id).status();
+    });
+    let refused = ended(agent).await;
+    stopping.abort();
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("it was not sealed there with that key"), "{}", said(&refused));
+    assert!(said(&refused).contains("hint: is it the right key file?"), "{}", said(&refused));
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchboard_ledger::ids::{InstanceState, MoveStep};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::*;
-use switchboard_service::backup::{self, BackupError};
+use switchboard_service::backup::{self, BackupError, Kept};
 use switchboard_service::fleet::{Engine, FleetError, Wanted};
 
 use crate::base::{Base, on_both};
@@ -30,6 +30,11 @@ async fn synced(stage: &Stage, name: &str) -> String {
         })
         .await;
     uid(&found)
+}
+
+/// A backup, read whole.
+fn kept(file: &[u8]) -> Kept {
+    backup::open(&mut &*file).unwrap()
 }
 
 /// Every Application: where it is, and which it is.
@@ -65,7 +70,7 @@ async fn what_is_newer_than_a_backup_is_found_again_and_nothing_goes(base: Base)
 
     stage.kill().await;
     let engine = Engine::new(stage.engine.clone());
-    let (rows, adopted) = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    let (rows, adopted) = backup::restore(&stage.ledger, &engine, &kept(&file)).await.unwrap();
     assert!(rows > 10);
     assert_eq!(
         (adopted.instances, adopted.applications),
@@ -140,7 +145,7 @@ async fn what_only_the_lost_rows_knew_leaves_no_credential_behind(base: Base) {
 
     stage.kill().await;
     let engine = Engine::new(stage.engine.clone());
-    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    backup::restore(&stage.ledger, &engine, &kept(&file)).await.unwrap();
     stage.start().await;
     let after = stage
         .until("all of it, under other names", async || {
@@ -178,7 +183,7 @@ async fn what_was_under_way_at_a_backup_is_asked_for_again(base: Base) {
     let mut file = Vec::new();
     backup::backup(&stage.ledger, &mut file).await.unwrap();
     let engine = Engine::new(stage.engine.clone());
-    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    backup::restore(&stage.ledger, &engine, &kept(&file)).await.unwrap();
     assert!(stage.all::<Operation>().await.is_empty());
     stage.start().await;
     stage.until("both, once more", async || (stage.all::<Operation>().await.len() >= 2).then_some(())).await;
@@ -232,7 +237,7 @@ async fn what_is_another_databases_is_left_alone(base: Base) {
 
     stage.kill().await;
     let engine = Engine::new(stage.engine.clone());
-    let (_, adopted) = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    let (_, adopted) = backup::restore(&stage.ledger, &engine, &kept(&file)).await.unwrap();
     assert_eq!((adopted.instances, adopted.unproven), (0, vec!["foreign".to_string()]));
     assert_eq!(stage.all::<EngineInstance>().await.len(), 1);
     stage.start().await;
@@ -253,13 +258,13 @@ async fn what_is_another_databases_is_left_alone(base: Base) {
     engine.mark("foreign", Some("another")).await.unwrap();
     assert!(matches!(stage.fleet().add(&wanted).await, Err(FleetError::OfAnother(of)) if of == "foreign"));
     stage.fleet().add(&Wanted { force: true, ..wanted }).await.unwrap();
-    let (_, adopted) = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    let (_, adopted) = backup::restore(&stage.ledger, &engine, &kept(&file)).await.unwrap();
     assert_eq!((adopted.instances, adopted.unproven), (1, vec![]));
 
     // What the backup takes for its own may be another's by now.
     engine.mark(ARGOCD, Some("another")).await.unwrap();
     let rows = stage.ledger.export().await.unwrap();
-    let refused = backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await;
+    let refused = backup::restore(&stage.ledger, &engine, &kept(&file)).await;
     assert!(matches!(refused, Err(BackupError::OfAnother(of)) if of == ARGOCD));
     assert_eq!(stage.ledger.export().await.unwrap(), rows, "all is as it was");
 }
@@ -276,7 +281,7 @@ async fn a_unit_that_is_newer_than_a_backup_stays_where_it_is(base: Base) {
 
     stage.kill().await;
     let engine = Engine::new(stage.engine.clone());
-    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    backup::restore(&stage.ledger, &engine, &kept(&file)).await.unwrap();
     stage.fleet().set_state(&at, InstanceState::Cordoned).await.unwrap();
     stage.start().await;
     stage.until("its row", async || (stage.all::<Application>().await.len() == 1).then_some(())).await;
@@ -305,7 +310,7 @@ async fn what_was_on_its_way_and_has_no_row_goes_on_once(base: Base) {
     assert_eq!(objects(&stage).await.len(), 2);
 
     let engine = Engine::new(stage.engine.clone());
-    backup::restore(&stage.ledger, &engine, &mut file.as_slice()).await.unwrap();
+    backup::restore(&stage.ledger, &engine, &kept(&file)).await.unwrap();
     let left = stage.listed(&format!("{ARGO}/applications")).await;
     assert!(left.len() == 1 && !switchboard_gitops::fleet::moving::is_held(&left[0]), "{left:?}");
     stage.start().await;
