@@ -54,7 +54,7 @@ impl Fleet {
                     differences.push(format!("ConfigMap `{name}` says `{key}: {live}`, not `{wanted}`"));
                 }
             }
-            if said(&live, ALIKE[1]) != "" {
+            if !said(&live, ALIKE[1]).is_empty() {
                 differences.push(format!("ConfigMap `{name}` says `{}: {}`", ALIKE[1], said(&live, ALIKE[1])));
             }
         }
