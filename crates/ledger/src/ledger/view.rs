@@ -58,7 +58,7 @@ impl View {
         }
         let mut all = Vec::new();
         for rows in asked {
-            all.extend(self.rows(&*rows.await.map_err(|_| lost())??)?);
+            all.extend(self.rows(&rows.await.map_err(|_| lost())??)?);
         }
         Ok(all)
     }

@@ -209,7 +209,7 @@ async fn rows_of_every_table_are_written_and_read_at_once(base: Base) {
     }
     let id = |number: usize| format!("id-{number}");
     let credentials = |number: usize| ClusterCredentials {
-        namespaces: (number % 2 == 0).then(|| "a,b".into()),
+        namespaces: number.is_multiple_of(2).then(|| "a,b".into()),
         ..samples::credentials(&id(number))
     };
     round(&ledger, credentials, |row| ClusterCredentials { bearer_token: None, allow_insecure: true, ..row.clone() })
@@ -263,11 +263,11 @@ async fn what_is_counted_is_counted_for_each(base: Base) {
     let count = |number: usize| {
         let ledger = ledger.clone();
         async move {
-            let of = if number % 2 == 0 { "app" } else { "none" };
+            let of = if number.is_multiple_of(2) { "app" } else { "none" };
             ledger.view().await.unwrap().count::<Operation>("resource_id", of).await.unwrap()
         }
     };
     for (number, count) in at_once(count).await.into_iter().enumerate() {
-        assert_eq!(count, if number % 2 == 0 { MANY as u64 + 1 } else { 0 });
+        assert_eq!(count, if number.is_multiple_of(2) { MANY as u64 + 1 } else { 0 });
     }
 }
