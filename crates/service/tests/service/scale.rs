@@ -7,7 +7,7 @@ use switchboard_gitops::argo::status;
 use switchboard_ledger::ids::DesiredState;
 use switchboard_ledger::rows::{Application, ApplicationState, ClusterUser, Operation, SyncOperation};
 use switchboard_ledger::{Change, Counts};
-use switchboard_service::backend;
+use switchboard_service::{backend, limits};
 
 use crate::base::{Base, on_both};
 use crate::stage::{ARGO, ARGOCD, SYNC_RUNS, Side, Stage, plain, send};
@@ -203,9 +203,12 @@ async fn a_comparison_that_finds_the_same_asks_nothing(base: Base) {
 }
 
 /// How many deployments one tenant has when another comes.
-const MANY: usize = 60;
-/// Another's first few are among so many, however many are at work at a time.
-const FIRST: usize = 20;
+const MANY: usize = 160;
+
+/// Another's first few are among so many: those that are at work at a time, and a few.
+fn first_few() -> usize {
+    limits::limits().max_concurrent as usize + 8
+}
 
 async fn tenants_take_turns_at_the_agent(base: Base) {
     let mut stage = Stage::set(base, false).await;
@@ -225,6 +228,6 @@ async fn tenants_take_turns_at_the_agent(base: Base) {
     let bank = bank.unwrap().id;
     let mut all: Vec<Operation> = stage.all().await;
     all.sort_by_key(|row| row.last_state_update);
-    let first = all.iter().take(FIRST).filter(|row| row.owner.as_ref() == Some(&bank)).count();
+    let first = all.iter().take(first_few()).filter(|row| row.owner.as_ref() == Some(&bank)).count();
     assert!(first >= 3, "the other tenant waits for all of the first");
 }
