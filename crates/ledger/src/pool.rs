@@ -20,6 +20,9 @@ const MAX_SQLITE_CONNECTIONS: u32 = 4;
 /// How long a connection is waited for.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How long those who come one after the other wait for each other, so that they ask PostgreSQL together.
+const POSTGRES_GATHER: Duration = Duration::from_millis(20);
+
 /// How long a writer waits for another one of the same file.
 const BUSY_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -72,6 +75,14 @@ impl Pool {
         match self {
             Pool::Postgres(_) => MAX_POSTGRES_CONNECTIONS as usize / 2,
             Pool::Sqlite(_) => MAX_SQLITE_CONNECTIONS as usize - 1,
+        }
+    }
+
+    /// The time between two readings, and between two commits. A statement costs PostgreSQL more than ten rows do, and SQLite not.
+    pub fn gather(&self) -> Duration {
+        match self {
+            Pool::Postgres(_) => POSTGRES_GATHER,
+            Pool::Sqlite(_) => Duration::ZERO,
         }
     }
 

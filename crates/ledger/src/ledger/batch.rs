@@ -91,7 +91,7 @@ struct Busy {
 impl Busy {
     async fn run(mut self) {
         loop {
-            let due = self.ledger.commits.pace.due();
+            let due = self.ledger.commits.pace.due(self.ledger.pool.gather());
             sleep_until(due).await;
             let batch = self.ledger.commits.take();
             if batch.is_empty() {

@@ -124,7 +124,7 @@ struct Open {
 
 impl Open {
     async fn serve(mut self) {
-        let due = self.readings.pace.due();
+        let due = self.readings.pace.due(self.readings.pool.gather());
         sleep_until(due).await;
         self.readings.asked.transactions.fetch_add(1, Ordering::Relaxed);
         let begun = within("begin to read", self.readings.pool.begin(Intent::Read)).await;
