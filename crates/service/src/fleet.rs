@@ -99,7 +99,7 @@ pub enum FleetError {
     },
     /// It still removes what was deployed.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: {removals} removals, of Applications or of projects, are under way there\nhint: wait until they are done: what was deployed stays for ever otherwise"
+        "could not remove the Argo CD instance in `{namespace}`: {removals} removals, of Applications or of projects, are under way there\nhint: wait until they are done; if that Argo CD is gone for good, --force gives them up, and what was deployed stays"
     )]
     Removing {
         /// Which.

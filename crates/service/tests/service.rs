@@ -29,6 +29,8 @@ mod kills;
 mod left;
 #[path = "service/logins.rs"]
 mod logins;
+#[path = "service/moved.rs"]
+mod moved;
 #[path = "service/network.rs"]
 mod network;
 #[path = "service/original.rs"]

@@ -50,6 +50,10 @@ pub const SETTLE_MS: i64 = 2000;
 /// How long the target may take to compare until the move goes on without.
 pub const WAKE_MS: i64 = 2 * 60 * 1000;
 
+/// How long what is being deleted at the source may use what is there until the move ends without taking that away. It is longer than
+/// a deletion is given.
+pub const CLEAN_MS: i64 = 12 * 60 * 1000;
+
 /// How often is looked at what has no events.
 const LOOK_AGAIN_MS: u64 = 500;
 

@@ -23,6 +23,9 @@ pub const KEEP_FAILED_MS: i64 = 24 * 60 * 60 * 1000;
 /// What begins the key of an Operation that removes a deployment, whose uid follows.
 pub const REMOVAL: &str = "delete-";
 
+/// Before the uid of a sync run, in the key of what ends its sync.
+pub const STOP: &str = "stop-";
+
 /// What is behind that uid where a removal is asked for more than once; a number follows.
 pub const MORE: char = '.';
 
@@ -88,10 +91,10 @@ fn is_open(row: &Operation) -> bool {
     matches!(row.state, OperationState::Waiting | OperationState::InProgress)
 }
 
-/// Whether a service asked for it: only then does its key have the form of a UUID, behind [`REMOVAL`] where something goes. An agent
-/// takes it from the database. Rows of any other key are somebody's own, and wait for an Operation resource.
+/// Whether a service asked for it: only then does its key have the form of a UUID, behind [`REMOVAL`] where something goes and [`STOP`]
+/// where a sync is to end. An agent takes it from the database. Rows of any other key are somebody's own, and wait for an Operation resource.
 pub fn is_of_service(id: &OperationId) -> bool {
-    let uuid = removed(id).unwrap_or(id.as_str());
+    let uuid = removed(id).or_else(|| id.as_str().strip_prefix(STOP)).unwrap_or(id.as_str());
     let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
     uuid.len() == 36
         && uuid.bytes().enumerate().all(|(at, byte)| if is_dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() })

@@ -7,7 +7,7 @@ use switchboard_ledger::ids::{
 };
 use switchboard_ledger::rows::{ApiToDatabase, Application, ClusterUser, Operation, SyncOperation};
 
-use super::operation::{self, Wish};
+use super::operation::{self, STOP, Wish};
 use super::tenant::Namespace;
 use super::{Decision, Now, Target, Write};
 use crate::kinds::condition::{self, Condition, ERROR_OCCURRED, Truth, UNKNOWN_ERROR};
@@ -180,7 +180,7 @@ fn stop(input: &Input<'_>, known: &Known, decision: &mut Decision) {
     let Some(application) = input.application else {
         return decision.changes.extend(forget());
     };
-    let id = OperationId::from(format!("stop-{}", known.mapping.resource_uid));
+    let id = OperationId::from(format!("{STOP}{}", known.mapping.resource_uid));
     let stopping = input.operations.iter().find(|row| row.id == id);
     match (known.sync.desired_state, stopping) {
         (DesiredState::Running, _) => {

@@ -66,8 +66,9 @@ struct Told {
 enum Stands {
     /// As its row says.
     Right,
-    /// No row has it there. With the namespace of its Argo CD, as the database knows it.
-    Orphan(Uid),
+    /// No row has it there. With the namespace of its Argo CD, as the database knows it, and whether its row is another Argo CD's: then
+    /// two deploy the same, and nothing has to be waited for.
+    Orphan(Uid, bool),
     /// Anything else.
     Otherwise,
 }
@@ -130,8 +131,9 @@ impl Applications {
     fn look(&self, seen: &Seen, print: Option<Print>, forgotten: u64) -> Result<Told, String> {
         let store = self.0.store();
         let (plan, stands) = store.wait(store.settle(async |view| decide_on(&self.0, view, seen).await))?;
-        if let Stands::Orphan(place) = stands {
-            return self.let_go(seen, &place);
+        if let Stands::Orphan(place, is_elsewhere) = stands {
+            let grace = if is_elsewhere { Duration::ZERO } else { self.0.orphan_grace() };
+            return self.let_go(seen, &place, grace);
         }
         self.0.memory().is_no_orphan(&seen.namespace, &seen.name);
         if let Some(print) = print.filter(|_| matches!(stands, Stands::Right)) {
@@ -140,14 +142,16 @@ impl Applications {
         Ok(Told { plan, is_orphan: false })
     }
 
-    /// Lets an Application go that no row has had there for long. What it deployed stays: nobody asked for that to go.
+    /// Lets an Application go that no row has had there for as long as this. What it deployed stays: nobody asked for that to go.
     ///
     /// A namespace of the same name may be another cluster's, with Applications of another database.
-    fn let_go(&self, seen: &Seen, place: &Uid) -> Result<Told, String> {
+    fn let_go(&self, seen: &Seen, place: &Uid, grace: Duration) -> Result<Told, String> {
         let now = asked::now(&seen.now, &seen.stamp).map_err(|error| told(&error))?.moment;
-        let grace = self.0.orphan_grace();
         let Some(since) = self.0.memory().orphan_since(&seen.namespace, &seen.name, now) else {
-            return Ok(Told { plan: Plan::nothing().waiting("others to go").again_after(grace), is_orphan: false });
+            return Ok(Told {
+                plan: Plan::nothing().waiting("others to go").again_after(self.0.orphan_grace()),
+                is_orphan: false,
+            });
         };
         let left = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX) - now.since_ms(since);
         if let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) {
@@ -203,7 +207,7 @@ async fn decide_on(
         if grip == Grip::Held || is_moving {
             return Ok((vec![], (held(), Stands::Otherwise)));
         }
-        return Ok((vec![], stray(agent, view, seen, grip).await?));
+        return Ok((vec![], stray(agent, view, seen, grip, found.is_some()).await?));
     };
     let mut changes = Vec::new();
     if let Some(said) = seen.object.as_ref().map(|object| &object["status"]).filter(|status| status.is_object()) {
@@ -225,13 +229,14 @@ async fn stray(
     view: &mut switchboard_ledger::View,
     seen: &Seen,
     grip: Grip,
+    is_elsewhere: bool,
 ) -> Result<(Plan, Stands), ServiceError> {
     let left_alone = (Plan::nothing(), Stands::Otherwise);
     let Some(object) = seen.object.as_ref().filter(|object| object["metadata"]["deletionTimestamp"].is_null()) else {
         return Ok(left_alone);
     };
     Ok(match strays::asked_at(agent, view, &seen.namespace, object).await? {
-        Some((place, false)) => (Plan::nothing(), Stands::Orphan(place)),
+        Some((place, false)) => (Plan::nothing(), Stands::Orphan(place, is_elsewhere)),
         Some((_, true)) if grip == Grip::Left => (woken(object), Stands::Otherwise),
         _ => left_alone,
     })

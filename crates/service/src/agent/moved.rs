@@ -1,5 +1,6 @@
 //! When a move is over, what its tenant has beside Applications is looked at again: nobody but the move touched it meanwhile, and what
-//! was edited or asked for then woke nobody who could do something about it.
+//! was edited or asked for then woke nobody who could do something about it. So is what may be left where the unit came from or was to go:
+//! a move does not wait for ever for what it cannot remove.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +8,11 @@ use switchboard_gitops::argo::{credential_name, environment_name, project_name};
 use switchboard_gitops::fleet::moving::is_open;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::{ClusterAccess, EngineInstance, RepositoryCredentials};
+use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, RepositoryCredentials};
 use switchboard_ledger::{Filter, Key, Row, Signal, View};
 
-use super::{Agent, PROJECTS_NAME, SECRETS_NAME};
+use super::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
 use crate::error::ServiceError;
 use crate::rows;
 
@@ -25,23 +25,25 @@ pub(super) fn moves<'a>(news: &'a [Signal]) -> BTreeSet<&'a str> {
     news.iter().filter_map(of).collect()
 }
 
+/// Units to wake, by their operators.
+type Woken = BTreeMap<&'static str, BTreeSet<Unit>>;
+
 impl Agent {
-    /// Has Secrets and projects looked at of tenants whose move is over.
+    /// Has everything looked at of tenants whose move is over.
     ///
     /// # Errors
     /// When the database fails.
     pub(super) async fn look_after(&self, moves: &BTreeSet<&str>, handle: &Handle) -> Result<(), ServiceError> {
         let mut view = self.store().ledger().view().await?;
-        let mut woken = BTreeMap::from([(SECRETS_NAME, BTreeSet::new()), (PROJECTS_NAME, BTreeSet::new())]);
+        let mut woken = Woken::new();
         for id in moves {
             if let Some(row) = view.get::<Move>(&Key::from(*id)).await?.filter(|row| !is_open(row)) {
-                let (secrets, projects) = belongings(&mut view, &row.user).await?;
-                woken.entry(SECRETS_NAME).or_default().extend(secrets);
-                woken.entry(PROJECTS_NAME).or_default().extend(projects);
+                belongings(&mut view, &row, &mut woken).await?;
+                copies(&mut view, &row, &mut woken).await?;
             }
         }
         view.end();
-        for (operator, units) in woken.into_iter().filter(|(_, units)| !units.is_empty()) {
+        for (operator, units) in woken {
             // A kernel that has stopped looks again when it is back.
             let _ = handle.tell(OperatorName::new(operator), units.into_iter().collect()).await;
         }
@@ -49,16 +51,31 @@ impl Agent {
     }
 }
 
-/// Secrets and projects that a tenant has at the Argo CDs it uses.
-async fn belongings(view: &mut View, user: &UserId) -> Result<(BTreeSet<Unit>, BTreeSet<Unit>), ServiceError> {
+/// Secrets and projects that a tenant has at the Argo CDs it uses, or may have at those of the move.
+async fn belongings(view: &mut View, moved: &Move, woken: &mut Woken) -> Result<(), ServiceError> {
+    let user = &moved.user;
     let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", user)).await?;
     let credentials: Vec<RepositoryCredentials> = view.list(&Filter::all().is("repo_cred_user_id", user)).await?;
-    let (mut secrets, mut projects) = (BTreeSet::new(), BTreeSet::new());
-    for access in &accesses {
-        let Some(EngineInstance { namespace, .. }) = rows::instance(view, &access.instance).await? else { continue };
-        secrets.insert(Unit::object(&namespace, &environment_name(&access.environment)));
+    let used = accesses.iter().map(|access| (&access.instance, &access.environment));
+    let ends = [&moved.source, &moved.target].map(|end| (end, &moved.environment));
+    for (at, environment) in used.chain(ends) {
+        let Some(EngineInstance { namespace, .. }) = rows::instance(view, at).await? else { continue };
+        let secrets = woken.entry(SECRETS_NAME).or_default();
+        secrets.insert(Unit::object(&namespace, &environment_name(environment)));
         secrets.extend(credentials.iter().map(|row| Unit::object(&namespace, &credential_name(&row.id))));
-        projects.insert(Unit::object(&namespace, &project_name(user)));
+        woken.entry(PROJECTS_NAME).or_default().insert(Unit::object(&namespace, &project_name(user)));
     }
-    Ok((secrets, projects))
+    Ok(())
+}
+
+/// Applications of the unit, at both ends: one that the move had to leave there is let go.
+async fn copies(view: &mut View, moved: &Move, woken: &mut Woken) -> Result<(), ServiceError> {
+    let of_environment = Filter::all().is("managed_environment_id", &moved.environment);
+    let applications: Vec<Application> = view.list(&of_environment).await?;
+    for at in [&moved.source, &moved.target] {
+        let Some(EngineInstance { namespace, .. }) = rows::instance(view, at).await? else { continue };
+        let units = applications.iter().map(|row| Unit::object(&namespace, &row.name));
+        woken.entry(APPLICATIONS_NAME).or_default().extend(units);
+    }
+    Ok(())
 }

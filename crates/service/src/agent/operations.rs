@@ -238,7 +238,11 @@ impl Operations {
             plan.push(Mutation::delete(&OPERATIONS, &ring.namespace, &ring.name).at(Place::Management));
             plan
         };
-        let Some(row) = row else { return Ok((vec![], silent())) };
+        let Some(row) = row else {
+            // Whose namespace it is not may be another database's, whose row it rings for.
+            let is_ours = rows::instance_in(view, &ring.namespace, &self.0.0.cluster).await?.is_some();
+            return Ok((vec![], if is_ours { silent() } else { Plan::nothing() }));
+        };
         let instance = rows::instance(view, &row.instance).await?;
         if let Some(instance) = &instance
             && !self.0.has(view, instance).await?

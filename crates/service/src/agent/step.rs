@@ -65,7 +65,9 @@ pub async fn names(view: &mut View, row: &Operation) -> Result<Names, ServiceErr
                     let is_about_project = owner.as_ref().is_some_and(|owner| owner.as_str() == id);
                     let labelled = (uid.is_none() && !is_about_project).then(|| id.to_string());
                     let may_go = match &owner {
-                        Some(owner) => !has_project(view, owner).await?,
+                        Some(owner) => {
+                            !has_project(view, owner).await? || is_elsewhere(view, owner, &row.instance).await?
+                        }
                         None => false,
                     };
                     Names { applications, labelled, project, may_go, ..Names::default() }
@@ -174,6 +176,8 @@ async fn application(
     }
     let owner = owner(view, row, wanted.as_ref()).await?;
     let project = match owner.as_ref().filter(|_| isolated) {
+        // Its unit may have gone to another Argo CD meanwhile: who makes a project here again fights with the move that removes it.
+        Some(owner) if wanted.is_none() && is_elsewhere(view, owner, &row.instance).await? => None,
         Some(owner) => project_of(view, owner, namespace).await?,
         None => None,
     };
@@ -260,6 +264,19 @@ async fn has_project(view: &mut View, user: &UserId) -> Result<bool, ServiceErro
     let of_user = Filter::all().is("clusteruser_id", user).limit(1);
     Ok(!view.list::<AppProjectRepository>(&of_user).await?.is_empty()
         || !view.list::<AppProjectManagedEnvironment>(&of_user).await?.is_empty())
+}
+
+/// Whether all that a tenant uses is at other Argo CDs. Of one that uses none nobody knows.
+pub(super) async fn is_elsewhere(
+    view: &mut View,
+    user: &UserId,
+    from: &EngineInstanceId,
+) -> Result<bool, ServiceError> {
+    let mut used = instance::of_credentials(view, user).await?;
+    let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", user)).await?;
+    used.extend(accesses.into_iter().map(|access| access.instance));
+    used.extend(repositories(view, Some(user)).await?.into_iter().map(|row| row.instance));
+    Ok(!used.is_empty() && !used.contains(from))
 }
 
 /// The project of a tenant as it should be; none for a tenant with nothing to deploy from or to.

@@ -6,19 +6,20 @@ use serde_json::Value;
 use switchboard_gitops::argo::{
     Thing, credential_name, environment_name, project, project_name, repository_secret, thing_of,
 };
+use switchboard_gitops::fleet::moving;
 use switchboard_gitops::flow::operation::{Wish, ask};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, UserId};
-use switchboard_ledger::rows::fleet::Placement;
+use switchboard_ledger::rows::fleet::{Move, Placement};
 use switchboard_ledger::rows::{
     Application, ClusterAccess, ClusterUser, EngineInstance, ManagedEnvironment, RepositoryCredentials,
 };
 use switchboard_ledger::{Change, Filter, Key, Row, View};
 
 use super::belongings::{Seen, Told};
-use super::step::{cluster_secret, is_used_at, project_of};
+use super::step::{cluster_secret, is_elsewhere, is_used_at, project_of};
 use super::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
 use crate::error::ServiceError;
 use crate::{asked, ids, rows};
@@ -28,9 +29,9 @@ const PAGE: u32 = 1000;
 
 /// What rows say of an object.
 enum Known {
-    /// Nothing: none is about it.
+    /// Nothing: none is about it, or it is at other Argo CDs by now, and its unit, or a move that gave up, left it behind.
     Nowhere,
-    /// It is none of this Argo CD's, or about to move.
+    /// Nobody knows whether it is this Argo CD's, or it is on its way.
     Elsewhere,
     /// So it should be, on this tenant's behalf, and so it is asked for.
     Here(Value, UserId, OperationResource, String),
@@ -91,8 +92,12 @@ async fn known(
             }
             let accesses: Vec<ClusterAccess> =
                 view.list(&Filter::all().is("clusteraccess_managed_environment_id", id)).await?;
+            let user = accesses.first().map(|access| access.user.clone());
             let Some(access) = accesses.into_iter().find(|access| access.instance == instance.id) else {
-                return Ok(Known::Elsewhere);
+                return match user {
+                    Some(user) => left_behind(view, &user, &instance.id).await,
+                    None => Ok(Known::Elsewhere),
+                };
             };
             // A tenant's own namespace has no Secret.
             let is_cluster = rows::name_of_environment(view, id.as_str()).await?.is_some();
@@ -110,7 +115,10 @@ async fn known(
             let Some(row) = view.get::<RepositoryCredentials>(&Key::from(id)).await? else {
                 return Ok(Known::Nowhere);
             };
-            if !is_used_at(view, &row, &instance.id).await? || is_moving(view, &row.user).await? {
+            if !is_used_at(view, &row, &instance.id).await? {
+                return left_behind(view, &row.user, &instance.id).await;
+            }
+            if is_moving(view, &row.user).await? {
                 return Ok(Known::Elsewhere);
             }
             let wanted = repository_secret::object(&row, namespace, isolated);
@@ -120,10 +128,15 @@ async fn known(
             if view.get::<ClusterUser>(&Key::from(user)).await?.is_none() {
                 return Ok(Known::Nowhere);
             }
+            if !isolated || is_moving(view, user).await? {
+                return Ok(Known::Elsewhere);
+            }
+            if is_elsewhere(view, user, &instance.id).await? {
+                return left_behind(view, user, &instance.id).await;
+            }
             let of_user = Filter::all().is("clusteraccess_user_id", user);
             let accesses: Vec<ClusterAccess> = view.list(&of_user).await?;
-            let is_here = accesses.iter().any(|access| access.instance == instance.id);
-            if !isolated || !is_here || is_moving(view, user).await? {
+            if !accesses.iter().any(|access| access.instance == instance.id) {
                 return Ok(Known::Elsewhere);
             }
             match project_of(view, user, namespace).await? {
@@ -135,6 +148,13 @@ async fn known(
             }
         }
     })
+}
+
+/// What a tenant uses at other Argo CDs alone, unless it is being carried from or to this one: then it is the move's.
+async fn left_behind(view: &mut View, user: &UserId, at: &EngineInstanceId) -> Result<Known, ServiceError> {
+    let moves: Vec<Move> = view.list(&Filter::all().is("move_user_id", user)).await?;
+    let is_carried = moves.iter().any(|row| moving::is_open(row) && (row.source == *at || row.target == *at));
+    Ok(if is_carried { Known::Elsewhere } else { Known::Nowhere })
 }
 
 /// Whether anything of a tenant is on its way to another Argo CD: until it is there, nobody but the move touches it.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::flow::operation::tidy;
+use switchboard_gitops::flow::operation::{is_of_service, tidy};
 use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
 use switchboard_kernel::place::Place;
 use switchboard_kernel::plan::Plan;
@@ -28,6 +28,9 @@ use crate::writes::mutation;
 
 /// How many rows are read at once, and removed at once.
 const PAGE: u32 = 1000;
+
+/// After how long is rung for a row of somebody else, who is to ring for it himself: as the original does.
+const OTHERS_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// The unit of what is over.
 pub const UNIT: &str = "operations";
@@ -83,9 +86,11 @@ impl Upkeep {
         for state in [OperationState::Waiting, OperationState::InProgress] {
             old.extend(view.list::<Operation>(&Filter::all().is("instance_id", instance).is("state", state)).await?);
         }
-        let ring_after = i64::try_from(self.0.settings().ring_after.as_millis()).unwrap_or(i64::MAX);
+        let ms = |after: Duration| i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
+        let (own, others) = (ms(self.0.settings().ring_after), ms(OTHERS_AFTER));
+        let ring_after = |row: &Operation| if is_of_service(&row.id) { own } else { others };
         // One that is not to be yet was written by somebody whose clock is ahead: nobody knows how old it is.
-        old.retain(|row| !(0..ring_after).contains(&now.since_ms(row.created_on)));
+        old.retain(|row| !(0..ring_after(row)).contains(&now.since_ms(row.created_on)));
         let mut instances: Vec<EngineInstance> = rows::instance(&mut view, instance).await?.into_iter().collect();
         // On another cluster somebody of that cluster's own is to look at it.
         if let (Some(found), Some(engine)) = (instances.first(), &self.0.settings().engine)
@@ -150,7 +155,7 @@ const SWEEP_EVERY_MS: i64 = 5 * 60 * 1000;
 #[allow(clippy::unwrap_used)]
 mod tests {
     use switchboard_gitops::flow::tenant::Namespace;
-    use switchboard_ledger::ids::OperationResource;
+    use switchboard_ledger::ids::{OperationId, OperationResource};
     use switchboard_ledger::{Address, Ledger, Sealing};
 
     use super::*;
@@ -188,13 +193,22 @@ mod tests {
         let (_, plan) = upkeep.tidy(&mut view, now).await.unwrap();
         assert!(plan.again.is_some_and(|again| again > Duration::from_secs(600)), "it goes later");
         view.end();
-        let new = Operation { id: "new".into(), state: OperationState::Waiting, ..over.clone() };
+        let id = |last: u8| OperationId::from(format!("c7c02f95-5201-4c35-aeeb-7f84c2631a7{last}"));
+        let new = Operation { id: id(1), state: OperationState::Waiting, ..over.clone() };
         ledger.commit(&[Change::insert(&new)]).await.unwrap();
         let rings = async |ms: i64| upkeep.ring(&instance.id, now.plus_ms(ms)).await.unwrap().mutations.len();
         assert_eq!(rings(59_000).await, 0, "whoever asked for it may be about to be heard");
         assert_eq!(rings(60_000).await, 1, "it is rung for");
-        let ahead = Operation { id: "ahead".into(), created_on: now.plus_ms(600_000), ..new };
+        let ahead = Operation { id: id(2), created_on: now.plus_ms(600_000), ..new.clone() };
         ledger.commit(&[Change::insert(&ahead)]).await.unwrap();
         assert_eq!(rings(60_000).await, 2, "and so is what a clock that is ahead says to be new");
+        let anothers = Operation { id: "test-operation".into(), ..new };
+        ledger.commit(&[Change::insert(&anothers)]).await.unwrap();
+        assert_eq!(
+            rings(3_599_000).await,
+            2,
+            "who has rows of his own rings for them, and where he does nobody may look"
+        );
+        assert_eq!(rings(3_600_000).await, 3);
     }
 }

@@ -10,6 +10,7 @@ use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDataba
 use switchboard_ledger::{Bound, Change, Filter, Moment, View};
 
 use super::members::entry_of;
+use super::units::first_on;
 use super::{Entry, Fleet, FleetError, entries};
 use crate::error::ServiceError;
 use crate::ids;
@@ -21,24 +22,27 @@ impl Fleet {
     /// Takes an instance out of the fleet. Credentials of tenants that have nothing there but those go to another one; what is in
     /// its namespace beside them stays: it is Argo CD's.
     ///
+    /// With `force`, what is being removed there is given up: whatever was deployed stays.
+    ///
     /// # Errors
-    /// When it has units, or Applications of the original, or anything is being removed there.
-    pub async fn remove(&self, namespace: &str) -> Result<EngineInstance, FleetError> {
+    /// When it has units, or Applications of the original; without `force`, when anything is being removed there.
+    pub async fn remove(&self, namespace: &str, force: bool) -> Result<EngineInstance, FleetError> {
         let cluster = self.cluster().await?;
         for _ in 0..MAX_ATTEMPTS {
             let mut view = self.store.ledger().view().await?;
             let all = entries(&mut view).await?;
             let entry = &entry_of(&mut view, namespace, &cluster).await?;
-            unused(entry)?;
+            unused(&mut view, entry).await?;
             let instance = entry.candidate.instance.clone();
             match view.list::<Operation>(&removals(&instance.id)).await?.len() {
                 0 => {}
+                _ if force => {}
                 removals => return Err(FleetError::Removing { namespace: namespace.to_string(), removals }),
             }
             let left: Vec<RepositoryCredentials> =
                 view.list(&Filter::all().is("repo_cred_engine_id", &instance.id)).await?;
             let changes = match left.is_empty() {
-                true => gone(&mut view, entry).await?,
+                true => gone(&mut view, entry, force).await?,
                 false => rehomed(&mut view, &all, entry, &left, self.now()).await?,
             };
             view.end();
@@ -64,12 +68,15 @@ impl Fleet {
     }
 }
 
-fn unused(entry: &Entry) -> Result<(), FleetError> {
+async fn unused(view: &mut View, entry: &Entry) -> Result<(), FleetError> {
     let namespace = entry.candidate.instance.namespace.clone();
     match (entry.candidate.environments.max(u64::from(entry.candidate.applications > 0)), entry.moving) {
         (0, 0) => Ok(()),
         (0, units) => Err(FleetError::OnTheirWay { namespace, units }),
-        (units, _) => Err(FleetError::InUse { namespace, units }),
+        (units, _) => {
+            let first = first_on(view, &entry.candidate.instance.id).await?;
+            Err(FleetError::InUse { namespace, units, first })
+        }
     }
 }
 
@@ -114,14 +121,14 @@ fn other(all: &[Entry], from: &Candidate) -> Option<EngineInstanceId> {
     members.map(|entry| &entry.candidate.instance.id).find(|id| **id != from.instance.id).cloned()
 }
 
-async fn gone(view: &mut View, entry: &Entry) -> Result<Vec<Change>, FleetError> {
+async fn gone(view: &mut View, entry: &Entry, force: bool) -> Result<Vec<Change>, FleetError> {
     let instance = &entry.candidate.instance;
     let mut changes = Vec::new();
     if let Some(member) = &entry.candidate.member {
         // Nor may a unit be on its way to it by then, or something be asked to go.
         let moves = Filter::all().is("target_id", &instance.id).any("step", ARRIVING);
-        let bounds =
-            vec![Bound::of(0).counting::<Move>(moves), Bound::of(0).counting::<Operation>(removals(&instance.id))];
+        let mut bounds = vec![Bound::of(0).counting::<Move>(moves)];
+        bounds.extend((!force).then(|| Bound::of(0).counting::<Operation>(removals(&instance.id))));
         changes.extend([Change::room(member, bounds), Change::delete(member)]);
     }
     let operations: Vec<Operation> = view.list(&Filter::all().is("instance_id", &instance.id)).await?;

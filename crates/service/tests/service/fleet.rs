@@ -28,7 +28,6 @@ on_both! {
     an_instance_that_is_lost_is_left_behind
     an_environment_waits_for_the_move_of_what_is_deployed_to_it
     what_a_move_left_asleep_is_woken_or_let_go
-    what_is_being_deleted_keeps_what_it_needs_behind_its_unit
     an_instance_that_still_removes_something_is_not_removed
     a_move_to_what_cannot_be_written_to_goes_back
     a_unit_is_called_back
@@ -56,7 +55,7 @@ pub fn elsewhere(at: &str) -> &'static str {
 }
 
 /// Lets the agent carry a unit of a tenant's own namespace to another instance.
-async fn carried(stage: &Stage, tenant: &str, environment: Option<&str>, to: &str) -> Move {
+pub async fn carried(stage: &Stage, tenant: &str, environment: Option<&str>, to: &str) -> Move {
     let fleet = stage.fleet();
     let (unit, _) = fleet.unit(tenant, environment).await.unwrap();
     let begun = fleet.begin(&unit, &fleet.instance(to).await.unwrap()).await.unwrap();
@@ -123,7 +122,7 @@ async fn an_instance_is_prepared_and_registered(base: Base) {
     assert_eq!(names, [ARGOCD, "third"]);
     let member = listed[1].candidate.member.as_ref().unwrap();
     assert_eq!((member.max_applications, member.max_environments), (7, 3));
-    fleet.remove("third").await.unwrap();
+    fleet.remove("third", false).await.unwrap();
     assert_eq!(stage.all::<EngineInstance>().await.len(), 1);
     send(&stage.engine, "GET", "/api/v1/namespaces/third", Value::Null).await.unwrap();
 }
@@ -388,12 +387,12 @@ async fn an_instance_that_is_used_is_not_removed(base: Base) {
     placed(&stage, "shop", "web", plain()).await;
     stage.settled().await;
     let fleet = stage.fleet();
-    assert!(matches!(fleet.remove(ARGOCD).await, Err(FleetError::InUse { units: 1, .. })));
-    assert!(matches!(fleet.remove("nowhere").await, Err(FleetError::NoInstance(_))));
+    assert!(matches!(fleet.remove(ARGOCD, false).await, Err(FleetError::InUse { units: 1, .. })));
+    assert!(matches!(fleet.remove("nowhere", false).await, Err(FleetError::NoInstance(_))));
     stage.add_instance(OTHER).await;
     carried(&stage, "shop", None, OTHER).await;
     // The bank has nothing there but a credential: that goes to whoever is left.
-    fleet.remove(ARGOCD).await.unwrap();
+    fleet.remove(ARGOCD, false).await.unwrap();
     assert_eq!(stage.all::<EngineInstance>().await.len(), 1);
     assert_eq!(stage.all::<Member>().await.len(), 1);
     stage
@@ -491,38 +490,6 @@ async fn what_a_move_left_asleep_is_woken_or_let_go(base: Base) {
     assert_eq!(stage.cascades(), 0, "nothing that was deployed went");
 }
 
-/// Argo CD deletes nothing of an Application whose project or cluster is gone.
-async fn what_is_being_deleted_keeps_what_it_needs_behind_its_unit(base: Base) {
-    let stage = Stage::new(base).await;
-    stage.environment("shop", "one", "token-one").await;
-    to_environment(&stage, "one", "web").await;
-    let (api, _) = to_environment(&stage, "one", "api").await;
-    stage.settled().await;
-    stage.add_instance(OTHER).await;
-    stage.argo.stuck(true);
-    stage.delete("shop", DEPLOYMENTS, "api").await;
-    stage
-        .until("a deletion that does not end", async || {
-            let object = stage.application(&api).await?;
-            object["metadata"]["deletionTimestamp"].is_string().then_some(())
-        })
-        .await;
-    let fleet = stage.fleet();
-    let (unit, _) = fleet.unit("shop", Some("one")).await.unwrap();
-    fleet.begin(&unit, &fleet.instance(OTHER).await.unwrap()).await.unwrap();
-    let step = async |step: MoveStep| (stage.all::<Move>().await[0].step == step).then_some(());
-    stage.until("the last step", async || step(MoveStep::Clean).await).await;
-    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
-    let at_source = async || {
-        let secrets = stage.secrets_of_argo().await;
-        let projects = stage.listed(&format!("{ARGO}/appprojects")).await;
-        secrets.iter().chain(&projects).filter(|one| one["metadata"]["namespace"] == ARGOCD).count()
-    };
-    assert_eq!(at_source().await, 2, "the Secret of the cluster and the project");
-    assert!(step(MoveStep::Clean).await.is_some(), "it waits");
-    // What comes after is not looked at: BUGS.md, "Known", has why.
-}
-
 /// With the instance would go who removes it, and what was deployed would stay.
 async fn an_instance_that_still_removes_something_is_not_removed(base: Base) {
     let stage = Stage::new(base).await;
@@ -541,14 +508,14 @@ async fn an_instance_that_still_removes_something_is_not_removed(base: Base) {
     let gone: Vec<Change> = units.iter().map(Change::delete).collect();
     stage.ledger.commit(&gone).await.unwrap();
     let fleet = stage.fleet();
-    let refused = fleet.remove(ARGOCD).await.unwrap_err();
+    let refused = fleet.remove(ARGOCD, false).await.unwrap_err();
     assert!(matches!(&refused, FleetError::Removing { .. }), "{refused}");
     assert!(!stage.all::<Operation>().await.is_empty());
     stage.argo.stuck(false);
     stage.until("it to go", async || stage.application(&web).await.is_none().then_some(())).await;
     stage.settled().await;
     assert_eq!(stage.cascades(), 1, "with what it deployed");
-    fleet.remove(ARGOCD).await.unwrap();
+    fleet.remove(ARGOCD, false).await.unwrap();
 }
 
 /// The namespace of the target is gone, and nothing can be prepared there.
@@ -577,7 +544,7 @@ async fn a_move_to_what_cannot_be_written_to_goes_back(base: Base) {
     assert_eq!(stage.anywhere(&web).await.map(|(at, _)| at), Some(from));
     // What is on its way is told from what is there.
     stage.settled().await;
-    fleet.remove(OTHER).await.unwrap();
+    fleet.remove(OTHER, false).await.unwrap();
 }
 
 async fn a_unit_is_called_back(base: Base) {
@@ -592,7 +559,7 @@ async fn a_unit_is_called_back(base: Base) {
     assert!(matches!(fleet.call_back(&unit).await, Err(FleetError::NotMoving)));
     let row = fleet.begin(&unit, &fleet.instance(OTHER).await.unwrap()).await.unwrap();
     until_step(&stage, &row, MoveStep::Release).await;
-    let refused = fleet.remove(OTHER).await.unwrap_err();
+    let refused = fleet.remove(OTHER, false).await.unwrap_err();
     assert!(matches!(&refused, FleetError::OnTheirWay { units: 1, .. }), "{refused}");
     assert_eq!(fleet.call_back(&unit).await.unwrap(), row.id);
     assert_eq!(fleet.call_back(&unit).await.unwrap(), row.id, "again, it is on its way back");

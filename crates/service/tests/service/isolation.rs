@@ -1,6 +1,8 @@
 //! A tenant tries to use what is another's, by every word it can write into a resource of its own.
 
 use serde_json::{Value, json};
+use switchboard_ledger::Change;
+use switchboard_ledger::ids::OperationState;
 use switchboard_ledger::rows::*;
 
 use crate::base::{Base, on_both};
@@ -202,17 +204,29 @@ async fn nobody_rings_for_anothers_row(base: Base) {
     let web = uid(&stage.deploy("shop", "web", plain()).await);
     synced(&stage, "shop", "web").await;
     stage.settled().await;
-    let row: Operation = stage.all().await.remove(0);
+    let done: Operation = stage.all().await.remove(0);
     let before = stage.application(&web).await.unwrap();
-    let ring = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "Operation",
-        "metadata": {"name": "ring"}, "spec": {"operationID": row.id.as_str()}});
-    send(&stage.tenants, "POST", &format!("{GROUP}/namespaces/bank/operations"), ring).await.unwrap();
-    // One of its own that came later is done: this one had its turn.
+    // A row that is done, one that waits for somebody to ring for it, and one that nobody knows.
+    let waits = Operation { id: "test-operation".into(), state: OperationState::Waiting, ..done.clone() };
+    stage.ledger.commit(&[Change::insert(&waits)]).await.unwrap();
+    let path = format!("{GROUP}/namespaces/bank/operations");
+    for (name, row) in [("done", done.id.as_str()), ("waits", waits.id.as_str()), ("unknown", "of-another-database")] {
+        let ring = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "Operation",
+            "metadata": {"name": name}, "spec": {"operationID": row}});
+        send(&stage.tenants, "POST", &path, ring).await.unwrap();
+    }
+    // One of its own that came later is done: these had their turn.
     stage.deploy("bank", "own", plain()).await;
     synced(&stage, "bank", "own").await;
     let after: Vec<Operation> = stage.all().await;
-    assert!(after.contains(&row), "{after:?}");
+    assert!(after.contains(&done) && after.contains(&waits), "{after:?}");
     assert_eq!(stage.application(&web).await.unwrap(), before);
+    let rings = send(&stage.tenants, "GET", &path, Value::Null).await.unwrap();
+    assert_eq!(
+        rings["items"].as_array().unwrap().len(),
+        3,
+        "nor is anybody sent away: another database's agent may be meant"
+    );
 }
 
 /// With a pattern in it, a tenant's project would permit every repository that Argo CD has a credential for.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_ledger::rows::*;
+use switchboard_service::backend;
 
 use crate::base::{Base, on_both};
 use crate::stage::{DEPLOYMENTS, GROUP, SYNC_RUNS, Stage, plain, send, uid};
@@ -83,7 +84,10 @@ async fn a_run_of_an_automated_deployment_is_refused(base: Base) {
 }
 
 async fn a_run_that_is_deleted_is_stopped(base: Base) {
-    let stage = Stage::new(base).await;
+    let mut stage = Stage::set(base, false).await;
+    // Nobody has to ring for it: that would be a minute later.
+    stage.settings.ring_after = backend::RING_AFTER;
+    stage.start().await;
     let web = uid(&stage.deploy("shop", "web", manual()).await);
     stage.until("an Application", async || stage.application(&web).await).await;
     stage.argo.stuck(true);
@@ -93,7 +97,9 @@ async fn a_run_that_is_deleted_is_stopped(base: Base) {
     };
     stage.until("a sync", async || phase("Running").await).await;
     stage.delete("shop", SYNC_RUNS, "now").await;
+    let asked = std::time::Instant::now();
     stage.until("its end", async || phase("Failed").await).await;
+    assert!(asked.elapsed() < backend::RING_AFTER / 2, "it ended by chance");
     stage.until("no rows", async || stage.all::<SyncOperation>().await.is_empty().then_some(())).await;
     let mappings: Vec<ApiToDatabase> = stage.all().await;
     assert!(mappings.is_empty(), "{mappings:?}");

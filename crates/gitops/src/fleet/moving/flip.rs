@@ -8,7 +8,7 @@ use switchboard_ledger::rows::{Application, ClusterAccess, Operation, Repository
 
 use super::asleep::{awake, forget, has_finalizers, is_held_by, row_of};
 use super::steps::lacking;
-use super::{Act, Next, Scene, WAKE_MS, advance, in_step_ms, source_namespace, to, wait};
+use super::{Act, CLEAN_MS, Next, Scene, WAKE_MS, advance, in_step_ms, source_namespace, to, wait};
 use crate::argo::{self, DATABASE_ID};
 use crate::flow::deployment::removal_id;
 use crate::flow::operation::{self, Wish};
@@ -134,6 +134,11 @@ pub fn clean(scene: &Scene<'_>) -> Next {
     match (acts.is_empty(), scene.in_use) {
         (false, _) => Next::Act(acts),
         (true, 0) => advance(scene, MoveStep::Done),
+        (true, _) if in_step_ms(scene) > CLEAN_MS => {
+            let why =
+                "Applications at the source still use its project or its Secrets: the agent removes those behind them";
+            Next::Commit(vec![to(scene, MoveStep::Done, Some(why.to_string()))])
+        }
         (true, _) => wait("Applications at the source still use its project or its Secrets"),
     }
 }

@@ -128,6 +128,7 @@ fn rows_of_others_wait_for_a_ring() {
     let is_ours = |id: &str| operation::is_of_service(&id.into());
     assert!(is_ours("603d72f5-d4d5-43be-a71c-cf00f6884f24"));
     assert!(is_ours("delete-603d72f5-d4d5-43be-a71c-cf00f6884f24"));
+    assert!(is_ours("stop-603d72f5-d4d5-43be-a71c-cf00f6884f24"));
     // The original's tests write rows with these, and expect that nothing happens unless something rings for them.
     for id in
         ["test-operation", "", "delete-", "603d72f5-d4d5-43be-a71c-cf00f6884f2", "603d72f5xd4d5-43be-a71c-cf00f6884f24"]
