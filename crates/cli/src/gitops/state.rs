@@ -1,6 +1,7 @@
 //! How an application stands, in one of the five state words and a reason.
 
 use serde_json::Value;
+use switchboard_gitops::kinds::environment::{CONDITION, Reason};
 
 /// How many objects that could not be brought are told of.
 const MAX_REFUSED: usize = 3;
@@ -71,12 +72,16 @@ pub fn is_behind(object: &Value) -> bool {
 
 /// Of an environment.
 pub fn of_environment(object: &Value) -> State {
-    match condition(object, "ConnectionInitializationSucceeded") {
-        Some(("True", _)) => state("Ready", ""),
-        Some(("False", message)) => state("Blocked", message),
-        // Nobody could say: the cluster was not reached, which it may be the next time.
-        Some((_, message)) if !message.is_empty() => state("Failing", with_trust(message)),
-        _ => state("Waiting", "on a look at the cluster"),
+    let Some((status, message)) = condition(object, CONDITION) else {
+        return state("Waiting", "on a look at the cluster");
+    };
+    // The cluster was not reached, or refused, which it may not do the next time. Without a word of ours the status has to do.
+    let is_of_cluster = reason(object, CONDITION).map_or(status != "False", Reason::is_of_cluster);
+    match status {
+        "True" => state("Ready", ""),
+        _ if is_of_cluster && !message.is_empty() => state("Failing", with_trust(message)),
+        _ if is_of_cluster => state("Waiting", "on a look at the cluster"),
+        _ => state("Blocked", message),
     }
 }
 
@@ -159,6 +164,12 @@ fn condition<'a>(object: &'a Value, of: &str) -> Option<(&'a str, String)> {
     let all = object.pointer("/status/conditions")?.as_array()?;
     let found = all.iter().find(|condition| condition["type"] == of)?;
     Some((found["status"].as_str()?, found["message"].as_str().unwrap_or_default().to_string()))
+}
+
+/// The word of an environment's condition, if it is one of ours.
+fn reason(object: &Value, of: &str) -> Option<Reason> {
+    let all = object.pointer("/status/conditions")?.as_array()?;
+    Reason::named(all.iter().find(|condition| condition["type"] == of)?["reason"].as_str()?)
 }
 
 /// The first condition that says that something is wrong: what the tenant wrote blocks, what Argo CD met fails.
@@ -278,13 +289,26 @@ mod tests {
     #[test]
     fn an_environment_that_could_not_be_reached_says_why() {
         let with = |message: &str| {
-            let condition = json!({ "type": "ConnectionInitializationSucceeded", "status": "Unknown", "reason": "UnableToCreateClient", "message": message });
+            let condition =
+                json!({ "type": CONDITION, "status": "False", "reason": "UnableToCreateClient", "message": message });
             of_environment(&json!({ "status": { "conditions": [condition] } }))
         };
         let away = "Get \"https://h/api?timeout=32s\": connection refused";
         assert_eq!(with(away), State { word: "Failing", why: away.into() });
         let told = with("Get \"https://h/api?timeout=32s\": invalid peer certificate: UnknownIssuer");
         assert!(told.why.contains("UnknownIssuer") && told.why.contains("--insecure-skip-tls-verify"), "{told:?}");
+    }
+
+    /// Whether somebody has to write something else is in the reason: the status is the original's, and says it of neither.
+    #[test]
+    fn an_environment_that_needs_somebody_is_blocked_and_one_that_is_asked_again_is_failing() {
+        for reason in Reason::ALL.into_iter().filter(|reason| *reason != Reason::Succeeded) {
+            let status = json!(reason.status());
+            let condition = json!({ "type": CONDITION, "status": status, "reason": reason.as_str(), "message": "no" });
+            let told = of_environment(&json!({ "status": { "conditions": [condition] } }));
+            let wanted = if reason.is_of_cluster() { "Failing" } else { "Blocked" };
+            assert_eq!((told.word, told.why.as_str()), (wanted, "no"), "{reason:?}");
+        }
     }
 
     #[test]

@@ -121,8 +121,8 @@ pub fn retell(live: &ManagedEnvironment, answer: Option<&Answer>, now: Now<'_>) 
 
 fn tell_answer(live: &ManagedEnvironment, answer: Option<&Answer>, now: Now<'_>, decision: &mut Decision) {
     match answer {
-        Some(Answer::Refused { reason, message, .. }) => tell(live, Truth::Unknown, *reason, message, now, decision),
-        _ => tell(live, Truth::True, Reason::Succeeded, "", now, decision),
+        Some(Answer::Refused { reason, message, .. }) => tell(live, *reason, message, now, decision),
+        _ => tell(live, Reason::Succeeded, "", now, decision),
     }
 }
 
@@ -186,7 +186,7 @@ fn keep(
     let (access, digest) = match wanted(live, input.secret) {
         Ok(wanted) => wanted,
         Err((reason, message)) => {
-            tell(live, Truth::False, reason, &message, input.now, decision);
+            tell(live, reason, &message, input.now, decision);
             return Asking::Nothing;
         }
     };
@@ -220,7 +220,7 @@ fn keep(
             let question = verify(used(token.as_ref()), false);
             let credentials = credentials(input, live, access, digest.clone(), token.clone());
             store(input, live, known, credentials, id, decision);
-            tell(live, Truth::True, Reason::Succeeded, "", input.now, decision);
+            tell(live, Reason::Succeeded, "", input.now, decision);
             Asking::Later(question)
         }
         // It is not asked again until something changes, or whoever asks decides to: clusters are not to be hammered.
@@ -359,9 +359,9 @@ fn permission(
     }
 }
 
-fn tell(live: &ManagedEnvironment, truth: Truth, reason: Reason, message: &str, now: Now<'_>, decision: &mut Decision) {
+fn tell(live: &ManagedEnvironment, reason: Reason, message: &str, now: Now<'_>, decision: &mut Decision) {
     let mut status = live.status.clone();
-    set_meta(&mut status.conditions, CONDITION, truth, reason.as_str(), message, now.text);
+    set_meta(&mut status.conditions, CONDITION, reason.status(), reason.as_str(), message, now.text);
     if status != live.status {
         let target = Target {
             api_version: kinds::API_VERSION,

@@ -1,8 +1,12 @@
 //! GitOpsDeploymentManagedEnvironment: a cluster to deploy to.
 
+mod reason;
+
 use serde::{Deserialize, Serialize};
 use switchboard_ledger::Row;
 use switchboard_ledger::rows::ClusterCredentials;
+
+pub use reason::Reason;
 
 use super::deployment::is_label;
 use super::{Meta, MetaCondition, field};
@@ -68,64 +72,6 @@ pub struct EnvironmentStatus {
     /// Whether it was reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<MetaCondition>,
-}
-
-/// Why an environment can be used or cannot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// It can.
-    Succeeded,
-    /// Its URL will not do.
-    UnsupportedApiUrl,
-    /// Kubernetes failed, or the Secret is missing.
-    KubernetesError,
-    /// The database failed.
-    DatabaseError,
-    /// The Secret is of another type.
-    InvalidSecretType,
-    /// The Secret holds no kubeconfig.
-    MissingKubeConfigField,
-    /// No client can be made of it.
-    UnableToCreateClient,
-    /// The credentials it holds cannot be used.
-    UnableToCreateClusterCredentials,
-    /// The service account could not be made.
-    UnableToInstallServiceAccount,
-    /// The cluster does not take the credentials.
-    UnableToValidateClusterCredentials,
-    /// No context of the kubeconfig uses the cluster.
-    UnableToLocateContext,
-    /// The kubeconfig is none.
-    UnableToParseKubeconfigData,
-    /// A namespace of the list is no name.
-    InvalidNamespaceList,
-    /// A client's settings cannot be told from it.
-    UnableToRetrieveRestConfig,
-    /// Nobody knows.
-    UnknownError,
-}
-
-impl Reason {
-    /// The word of the condition.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Reason::Succeeded => "Succeeded",
-            Reason::UnsupportedApiUrl => "UnsupportedAPIURL",
-            Reason::KubernetesError => "KubernetesError",
-            Reason::DatabaseError => "DatabaseError",
-            Reason::InvalidSecretType => "InvalidSecretType",
-            Reason::MissingKubeConfigField => "MissingKubeConfigField",
-            Reason::UnableToCreateClient => "UnableToCreateClient",
-            Reason::UnableToCreateClusterCredentials => "UnableToCreateClusterCredentials",
-            Reason::UnableToInstallServiceAccount => "UnableToInstallServiceAccount",
-            Reason::UnableToValidateClusterCredentials => "UnableToValidateClusterCredentials",
-            Reason::UnableToLocateContext => "UnableToLocateContext",
-            Reason::UnableToParseKubeconfigData => "UnableToParseKubeconfigData",
-            Reason::InvalidNamespaceList => "InvalidNamespaceList",
-            Reason::UnableToRetrieveRestConfig => "UnableToRetrieveRestConfig",
-            Reason::UnknownError => "UnknownError",
-        }
-    }
 }
 
 impl ManagedEnvironment {

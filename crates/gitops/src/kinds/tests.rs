@@ -244,6 +244,34 @@ fn an_environment_is_judged() {
     assert_eq!(environment("http://h", &[]).admit(), Err(environment::NOT_HTTPS));
 }
 
+/// As the original has them, which programs look at.
+#[test]
+fn every_reason_has_its_status() {
+    let statuses = environment::Reason::ALL.map(|reason| (reason.as_str(), reason.status()));
+    assert_eq!(
+        statuses,
+        [
+            ("Succeeded", Truth::True),
+            ("UnsupportedAPIURL", Truth::Unknown),
+            ("KubernetesError", Truth::False),
+            ("DatabaseError", Truth::Unknown),
+            ("InvalidSecretType", Truth::False),
+            ("MissingKubeConfigField", Truth::False),
+            ("UnableToCreateClient", Truth::False),
+            ("UnableToCreateClusterCredentials", Truth::Unknown),
+            ("UnableToInstallServiceAccount", Truth::False),
+            ("UnableToValidateClusterCredentials", Truth::Unknown),
+            ("UnableToLocateContext", Truth::False),
+            ("UnableToParseKubeconfigData", Truth::False),
+            ("InvalidNamespaceList", Truth::Unknown),
+            ("UnableToRetrieveRestConfig", Truth::False),
+            ("UnknownError", Truth::Unknown),
+        ]
+    );
+    assert_eq!(environment::Reason::named("InvalidSecretType"), Some(environment::Reason::InvalidSecretType));
+    assert_eq!(environment::Reason::named("Other"), None);
+}
+
 #[test]
 fn a_condition_that_says_the_same_keeps_its_times() {
     let mut all = Vec::new();

@@ -1,3 +1,4 @@
+use serde_json::json;
 use switchboard_ledger::ids::*;
 use switchboard_ledger::rows::left::ServiceAccount;
 use switchboard_ledger::rows::*;
@@ -183,6 +184,30 @@ async fn a_cluster_that_refuses_is_not_asked_again_and_nothing_is_stored() {
     // Another credential is another question.
     let (_, question) = decide(&mut world, Some(&stage(false)), Some(&secret("good")), Some(&answer)).await;
     assert!(question.is_some());
+}
+
+/// What is told of a cluster's answer and of what the tenant wrote goes by one table.
+#[tokio::test]
+async fn what_is_wrong_is_told_with_the_status_of_its_reason() {
+    let mut world = World::new().await;
+    let (_, question) = decide(&mut world, Some(&stage(false)), Some(&secret("bad")), None).await;
+    let Some(Question::Verify { digest, .. }) = question else { panic!("{question:?}") };
+    for reason in Reason::ALL.into_iter().filter(|reason| *reason != Reason::Succeeded) {
+        let answer = Answer::Refused { digest: digest.clone(), reason, message: "no".into(), token: None };
+        let (told, _) = decide(&mut world, Some(&stage(false)), Some(&secret("bad")), Some(&answer)).await;
+        let said = &status(&told).unwrap()["conditions"][0];
+        assert_eq!((&said["reason"], &said["status"]), (&json!(reason.as_str()), &json!(reason.status())));
+    }
+    let (mut query, mut namespaces) = (stage(false), stage(false));
+    query.spec.api_url = "https://api.example?x=1".into();
+    namespaces.spec.namespaces = vec!["UPPER".into()];
+    let opaque = SecretData { r#type: "Opaque".into(), ..secret("t") };
+    for (resource, secret, status_word) in
+        [(query, secret("t"), "Unknown"), (namespaces, secret("t"), "Unknown"), (stage(false), opaque, "False")]
+    {
+        let (told, _) = decide(&mut world, Some(&resource), Some(&secret), None).await;
+        assert_eq!(status(&told).unwrap()["conditions"][0]["status"], status_word);
+    }
 }
 
 /// Defect 8: the original notices neither.
