@@ -39,7 +39,7 @@ enum Command {
 struct Create {
     /// Its name
     name: String,
-    /// The repository: https://… or ssh://…
+    /// The repository: https://…, ssh://… or git@HOST:PATH
     #[arg(long, value_name = "URL")]
     url: String,
     /// Who to be, for HTTPS
@@ -86,7 +86,9 @@ impl Create {
             secret: self.secret.clone().unwrap_or_else(|| format!("{}-repository", self.name)),
         };
         let wanted = RepositoryCredential { spec, ..RepositoryCredential::default() };
-        wanted.admit().map_err(|why| refused(why, "git@HOST:PATH is written ssh://git@HOST/PATH"))?;
+        wanted
+            .admit()
+            .map_err(|why| refused(why, "--url is https://HOST/PATH, ssh://git@HOST/PATH or git@HOST:PATH"))?;
         // It would stand in the resource for whoever may read it, though the service refuses it.
         if has_login(&self.url) {
             return Err(refused(LOGIN_IN_URL, "the login goes with --username and --password-file FILE").into());
@@ -102,7 +104,7 @@ impl Create {
                     ("password", password),
                 ])
             }
-            (_, Some(file), _) if self.url.starts_with("ssh://") => {
+            (_, Some(file), _) if !self.url.is_empty() && !self.url.starts_with("https://") => {
                 Some(vec![("sshPrivateKey", credential::read("a private key", file)?)])
             }
             (_, _, Some(_)) => None,

@@ -251,6 +251,8 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
         said(&ground.run(&["wait", "web", "--for", "repository"]).await),
         "repository credential web is taken\n"
     );
+    let short = ["repo", "create", "ssh", "--url", "git@git.example:shop/web.git", "--ssh-key-file", &password];
+    assert_eq!(told(&ground.run(&short).await), "repository credential ssh created\n");
     let gone = ground.run(&["repo", "delete", "web", "--wait"]).await;
     assert_eq!(told(&gone), "repository credential web deleted\n");
     assert_eq!(said(&gone), "repository credential web is deleted\n");
@@ -297,7 +299,7 @@ async fn what_goes_wrong_is_said_with_a_hint() {
             "error: could not read a kubeconfig from `no/such`\n",
         ),
         (
-            &["repo", "create", "a", "--url", "git@x:y", "--secret", "s"],
+            &["repo", "create", "a", "--url", "git://x/y", "--secret", "s"],
             1,
             "error: could not create repository credential `a`: repository must begin with ssh:// or https://\nhint: ",
         ),

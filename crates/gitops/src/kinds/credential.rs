@@ -12,7 +12,7 @@ pub const KIND: &str = "GitOpsDeploymentRepositoryCredential";
 /// The type of Secret that holds it.
 pub const SECRET_TYPE: &str = "managed-gitops.redhat.com/repository-credential";
 
-/// The URL is of neither scheme.
+/// The URL is of neither scheme, and not the short form of the second.
 pub const BAD_SCHEME: &str = "repository must begin with ssh:// or https://";
 
 /// The URL has a name and a password in it, or a token.
@@ -124,10 +124,11 @@ pub fn conditions(credential: &RepositoryCredential, outcome: &Outcome, now: &st
 }
 
 impl RepositoryCredential {
-    /// What the original's webhook would refuse.
+    /// What the rule of the definition refuses: what the original's webhook would, but for `git@host:path`, which that refuses and its
+    /// backend takes.
     pub fn admit(&self) -> Result<(), &'static str> {
         let url = &self.spec.repository;
-        let known = url.is_empty() || url.starts_with("https://") || url.starts_with("ssh://");
+        let known = url.is_empty() || url.starts_with("https://") || url.starts_with("ssh://") || is_short_ssh(url);
         if known { Ok(()) } else { Err(BAD_SCHEME) }
     }
 
@@ -140,4 +141,13 @@ impl RepositoryCredential {
             url => repository::judge("spec.repository", url),
         }
     }
+}
+
+/// `user@host:path`. The user is a name alone: a password has no place there.
+fn is_short_ssh(url: &str) -> bool {
+    let is_name = |text: &str| !text.is_empty() && !text.contains(['@', ':', '/', ' ']);
+    let parts = url.split_once('@').and_then(|(user, rest)| Some((user, rest.split_once(':')?)));
+    parts.is_some_and(|(user, (host, path))| {
+        is_name(user) && is_name(host) && !path.is_empty() && !path.starts_with(':')
+    })
 }

@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
+use switchboard_object::cel::Rules;
+use switchboard_object::schema::Schema;
 
 use super::condition::{self, ERROR_OCCURRED, Truth};
 use super::credential::{Outcome, conditions};
@@ -345,5 +347,39 @@ fn the_definitions_refuse_in_the_words_of_the_kinds() {
         credential::BAD_SCHEME,
     ] {
         assert!(all.contains(words), "{words}");
+    }
+}
+
+/// The original's webhook refuses `git@host:path`; its backend takes it, and where the webhook is off it is written so.
+#[test]
+fn a_repository_may_be_written_in_the_short_form_of_ssh() {
+    let definition = switchboard_object::yaml::read(CRDS[3]).unwrap().value;
+    let schema = Schema::from_json(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
+    let rules = Rules::new(schema.into());
+    for (url, is_taken) in [
+        ("", true),
+        ("https://git.example/a", true),
+        ("ssh://git@git.example/a", true),
+        ("git@git.example:a/b.git", true),
+        ("git@git.example:/srv/a", true),
+        ("http://git.example/a", false),
+        ("git.example:a", false),
+        ("git@git.example", false),
+        ("git@git.example:", false),
+        ("git@git.example::a", false),
+        ("@git.example:a", false),
+        ("git@:a", false),
+        ("bob:hunter2@git.example:a", false),
+        ("a/git@git.example:a", false),
+        ("git@git example:a", false),
+    ] {
+        let spec = credential::CredentialSpec { repository: url.into(), secret: "s".into() };
+        let (said, _) = rules.validate(&json!({ "metadata": { "name": "a" }, "spec": spec }), None);
+        assert_eq!(said.is_empty(), is_taken, "{url}: {said:?}");
+        let credential = RepositoryCredential { spec, ..Default::default() };
+        assert_eq!(credential.admit(), if is_taken { Ok(()) } else { Err(credential::BAD_SCHEME) }, "{url}");
+        if is_taken {
+            assert_eq!(credential.judge(), Ok(()), "{url}");
+        }
     }
 }
