@@ -215,6 +215,8 @@ async fn a_logical_cluster_is_an_environment() {
         (&json!("Unknown"), &json!("UnableToValidateClusterCredentials")),
         "{said}"
     );
+    let sentence = "Unable to validate the credentials provided in the ManagedEnvironment Secret. Verify the API URL, and service account token are correct. (";
+    assert!(said["message"].as_str().unwrap().starts_with(sentence), "{said}");
     let path = format!("{GROUP}/namespaces/shop/gitopsdeployments/web");
     let request = http::Request::patch(&path).header("Content-Type", "application/merge-patch+json");
     let there = json!({"spec": {"destination": {"environment": "green", "namespace": "of-bank"}}});

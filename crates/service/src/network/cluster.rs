@@ -1,5 +1,6 @@
 //! Asking a tenant's cluster: does a credential work, make a service account, remove it.
 
+mod refusal;
 mod removal;
 
 use std::time::Duration;
@@ -18,6 +19,9 @@ use switchboard_ledger::Secret;
 use crate::asked::text;
 use crate::error::told;
 use crate::network::Later;
+use refusal::failed;
+
+pub use refusal::Failed;
 
 /// Where service accounts of ours are made.
 const NAMESPACE: &str = "kube-system";
@@ -29,9 +33,6 @@ const READ: Duration = Duration::from_secs(20);
 const TOKEN: Duration = Duration::from_secs(120);
 /// How often is looked for it.
 const TOKEN_LOOK: Duration = Duration::from_millis(250);
-
-/// Why a cluster cannot be used, and what its tenant is told.
-pub type Failed = (Reason, String);
 
 /// How a cluster becomes somebody to talk to.
 pub trait Reach: Send + Sync {
@@ -240,21 +241,6 @@ async fn send(client: &Client, method: &str, path: &str, body: Value) -> Result<
     client.request(request.body(body).map_err(kube::Error::HttpError)?).await
 }
 
-/// What a tenant is told. What the cluster itself said is its own; a cluster that was not found is told as the original does.
-fn failed(host: &str, error: &kube::Error, refused: Reason) -> Failed {
-    if let kube::Error::Api(status) = error {
-        return (refused, status.message.clone());
-    }
-    let (host, why) = (without_login(host), told(error));
-    let unknown = ["failed to lookup address", "Name or service not known", "No address associated", "dns error"];
-    if unknown.iter().any(|words| why.contains(words)) {
-        let name = host.trim_start_matches("https://").split([':', '/']).next().unwrap_or_default();
-        let said = format!("Get \"{host}/api?timeout=32s\": dial tcp: lookup {name}: no such host");
-        return (Reason::UnableToCreateClient, said);
-    }
-    (Reason::UnableToCreateClient, format!("Get \"{host}/api?timeout=32s\": {why}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,15 +252,5 @@ mod tests {
             names[..3],
             ["argocd-manager-u1", "argocd-manager-cluster-role-u1", "argocd-manager-cluster-role-binding-u1"]
         );
-    }
-
-    #[test]
-    fn a_login_in_an_address_is_not_repeated() {
-        for why in ["dns error", "connection refused"] {
-            let error = kube::Error::Service(why.into());
-            let (_, said) = failed("https://bob:hunter2@api.example:6443", &error, Reason::UnknownError);
-            assert!(said.starts_with("Get \"https://api.example:6443/api?timeout=32s\": "), "{said}");
-            assert!(!said.contains("bob") && !said.contains("hunter2"), "{said}");
-        }
     }
 }
