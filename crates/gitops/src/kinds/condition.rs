@@ -10,10 +10,11 @@ pub const UNKNOWN_ERROR: &str = "an unknown error occurred";
 /// Something is wrong that the backend noticed.
 pub const ERROR_OCCURRED: &str = "ErrorOccurred";
 
-/// The longest message of a condition. Kubernetes takes no status with a longer one than 32,768, so that nothing at all would be told.
-const MAX_MESSAGE_CHARS: usize = 1024;
+/// The longest message of a condition. Of its own shape Kubernetes takes none that is longer, so that nothing at all would be told;
+/// ours has no such limit, and is bounded all the same: what Argo CD and clusters say is theirs.
+const MAX_MESSAGE_CHARS: usize = 32_768;
 /// How much of a message that is too long is of its end, where programs say what it was in the end.
-const END_CHARS: usize = 256;
+const END_CHARS: usize = 8_192;
 
 /// A message as long as it may be: what is too long loses its middle.
 fn cut(message: &str) -> Cow<'_, str> {

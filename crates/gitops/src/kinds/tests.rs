@@ -191,11 +191,16 @@ fn a_message_that_is_too_long_loses_its_middle() {
         condition::set_meta(&mut of_kubernetes, environment::CONDITION, Truth::False, "x", &long, now);
     }
     for said in [&conditions[0].message, &of_kubernetes[0].message] {
-        assert_eq!(said.chars().count(), 1024);
+        assert_eq!(said.chars().count(), 32_768);
         assert!(said.starts_with("at first ß") && said.ends_with("ß in the end"), "{said}");
     }
     assert_eq!(of_kubernetes[0].last_transition_time, "1", "the same is not told again");
     assert_eq!(conditions[0].last_transition_time.as_deref(), Some("1"));
+    // As long as it may be, it is whole.
+    let whole = "ß".repeat(32_768);
+    condition::set(&mut conditions, "ComparisonError", Truth::True, "x", &whole, "3");
+    condition::set_meta(&mut of_kubernetes, "other", Truth::False, "x", &whole, "3");
+    assert!(conditions[1].message == whole && of_kubernetes[1].message == whole);
 }
 
 /// What no row holds is told, and not tried again and again.
