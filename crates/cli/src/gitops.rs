@@ -16,6 +16,7 @@ pub mod hosting;
 mod metrics;
 mod migrate;
 mod network;
+mod original;
 mod repo;
 mod report;
 mod restore;
@@ -109,9 +110,9 @@ impl Gitops {
     }
 }
 
-/// Whether each tenant has a project of its own, where nothing else says: unless the original's variable says otherwise.
+/// Whether each tenant has a project of its own, where nothing else says.
 fn isolated() -> bool {
-    std::env::var("ENABLE_APPPROJECT_ISOLATION").map_or(true, |said| said != "false")
+    original::isolated(original::ambient)
 }
 
 /// What helps with a database that does not do what it should.

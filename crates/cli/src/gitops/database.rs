@@ -178,7 +178,8 @@ pub fn original(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let host = variable("DB_ADDR")?;
     let password = variable("DB_PASS").map(|password| format!(":{}", encoded(&password))).unwrap_or_default();
     let name = variable("POSTGRESQL_DATABASE").unwrap_or_else(|| "postgres".to_string());
-    let clear = variable("DEV_ONLY_ALLOW_NON_TLS_CONNECTION_TO_POSTGRESQL").as_deref() == Some("true");
+    let clear = variable("DEV_ONLY_ALLOW_NON_TLS_CONNECTION_TO_POSTGRESQL");
+    let clear = clear.is_some_and(|said| said.eq_ignore_ascii_case("true"));
     let mode = if clear { "?sslmode=disable" } else { "" };
     Some(format!("postgres://postgres{password}@{host}/{}{mode}", encoded(&name)))
 }

@@ -12,11 +12,13 @@ use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::database::Database;
+use super::original;
 use crate::failure::Failure;
 use crate::guests;
 use crate::kernel::StateDir;
 use crate::reach::{Reach, ReachError};
 use crate::run::{self, Running};
+use crate::talk::say;
 
 /// How the two clusters are called here.
 const TENANTS: &str = "tenants";
@@ -85,6 +87,7 @@ impl Role {
         if let Err(ReachError::Nowhere) = engine.config().await {
             return Err(NoEngine.into());
         }
+        original::unheard(original::ambient).iter().for_each(|unheard| say(format_args!("note: {unheard}")));
         let config = self.config(tenants);
         let clusters = guests::clusters(&config).await?;
         // To start may take as long as somebody else takes to migrate the database.

@@ -31,7 +31,7 @@ fn the_original_is_told_of_its_database_by_variables() {
     assert_eq!(url, "postgres://postgres:a%2Fb%40c@db.example/postgres");
     assert_eq!(database::original(&|_| None), None);
     let clear = |name: &str| match name {
-        "DEV_ONLY_ALLOW_NON_TLS_CONNECTION_TO_POSTGRESQL" => Some("true".to_string()),
+        "DEV_ONLY_ALLOW_NON_TLS_CONNECTION_TO_POSTGRESQL" => Some("True".to_string()),
         "POSTGRESQL_DATABASE" => Some("gitops".to_string()),
         other => variable(other),
     };

@@ -124,7 +124,10 @@ fn is_refreshed(application: &Value) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_waits_for_a_backend_to_make_its_tables() {
     let ground = Ground::lay().await;
-    let agent = Role::start(&ground, "agent", role(&ground, "agent"));
+    let mut command = role(&ground, "agent");
+    command.env("SELF_HEAL_INTERVAL", "5");
+    let agent = Role::start(&ground, "agent", command);
+    agent.says("note: SELF_HEAL_INTERVAL does nothing here: ").await;
     agent.says("waits for a backend to migrate the database").await;
     let mut command = role(&ground, "backend");
     command.args(["--console", "127.0.0.1:0", "--console-host", "gitops.example.org"]);
