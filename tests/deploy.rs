@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use switchboard_object::yaml;
 use switchboard_suite::ours::Served;
 use switchboard_suite::process;
 use switchboard_suite::real::Real;
@@ -260,6 +261,12 @@ fn our_own_rendering_of_it_is_helms() {
             "--set",
             "config.gitops.agent=true,config.operators.engine.enabled=true,config.integrations.tokenNamespace=t",
         ],
+        &[
+            "--set",
+            "config.gitops.agent=true,database.existingSecret=db,database.keysKey=keys,webhook.existingSecret=hook",
+        ],
+        // Nobody is there to use it.
+        &["--set", "webhook.existingSecret=hook"],
     ] {
         let line = [&["template", "sb", CHART, "--kube-version", "1.37"], values].concat();
         let output = switchboard(Path::new(env!("CARGO_MANIFEST_DIR")), &[&line[..], &["-n", NAMESPACE]].concat())
@@ -267,6 +274,76 @@ fn our_own_rendering_of_it_is_helms() {
             .unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), helm.ok(&line));
     }
+}
+
+/// Values of a GitOps Service that is given all it has to keep secret.
+const WITH_SECRETS: &str = "
+config: {operators: {}, gitops: {namespace: argocd}}
+database: {existingSecret: db, keysKey: keys}
+webhook: {existingSecret: hook, key: token}
+";
+
+/// What the kubelet makes of a Secret.
+fn secret(name: &str, key: &str) -> &'static str {
+    match (name, key) {
+        ("db", "url") => "sqlite:there.db",
+        ("db", "keys") => "key1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n",
+        ("hook", "token") => "of-events\n",
+        other => panic!("no Secret has {other:?}"),
+    }
+}
+
+#[test]
+fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
+    let served = Served::start();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("values.yaml"), WITH_SECRETS).unwrap();
+    let values = folder.join("values.yaml").display().to_string();
+    let helm = Tool::new("helm4", Path::new("nowhere"), NAMESPACE);
+    let rendered = helm.ok(&["template", "sb", CHART, "--kube-version", "1.37", "-f", &values]);
+    let objects: Vec<Value> = yaml::read_all(&rendered).unwrap().into_iter().map(|document| document.value).collect();
+    let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    let pod = &of_kind("Deployment")["spec"]["template"]["spec"];
+    let all = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+
+    // As the kubelet does: variables and files of Secrets.
+    let variables = all(&pod["containers"][0]["env"]);
+    let variables: Vec<(String, &str)> = variables
+        .iter()
+        .filter_map(|one| Some((text(&one["name"]), one.pointer("/valueFrom/secretKeyRef")?)))
+        .map(|(name, from)| (name, secret(&text(&from["name"]), &text(&from["key"]))))
+        .collect();
+    let volume = all(&pod["volumes"]).into_iter().find(|volume| volume["secret"].is_object()).unwrap();
+    let mounts = all(&pod["containers"][0]["volumeMounts"]);
+    let mount = mounts.iter().find(|mount| mount["name"] == volume["name"]).unwrap();
+    let own = folder.join("webhook");
+    let config = text(&of_kind("ConfigMap")["data"]["switchboard.yaml"]);
+    let config = config.replace(&text(&mount["mountPath"]), &own.display().to_string());
+    fs::write(folder.join("switchboard.yaml"), config.replace("0.0.0.0:9090", "127.0.0.1:0")).unwrap();
+
+    let doctor = |variables: &[(String, &str)], area: &str| {
+        let kubeconfig = served.kubeconfig().display().to_string();
+        let line = ["doctor", "--config", "switchboard.yaml", "--state-dir", "state", "--kubeconfig", &kubeconfig];
+        let mut command = switchboard(folder, &line);
+        command.env_remove("SWITCHBOARD_GITOPS_DATABASE").env_remove("SWITCHBOARD_GITOPS_KEYS");
+        let report = command.envs(variables.iter().cloned()).output().unwrap().stdout;
+        let report = String::from_utf8(report).unwrap();
+        report.lines().find(|line| line.contains(area)).unwrap_or_else(|| panic!("{area}: {report}")).to_string()
+    };
+    assert!(doctor(&variables, "gitops webhooks").starts_with("wrong "), "it looks for what is mounted");
+    fs::create_dir(&own).unwrap();
+    for item in all(&volume["secret"]["items"]) {
+        let held = secret(&text(&volume["secret"]["secretName"]), &text(&item["key"]));
+        fs::write(own.join(text(&item["path"])), held).unwrap();
+    }
+    assert!(doctor(&variables, "gitops webhooks").starts_with("ok "));
+    assert!(doctor(&variables, "database").contains("there.db"));
+    assert!(doctor(&variables, "gitops credentials").starts_with("ok "));
+    let keyless: Vec<(String, &str)> =
+        variables.into_iter().filter(|(name, _)| name == "SWITCHBOARD_GITOPS_DATABASE").collect();
+    assert!(doctor(&keyless, "gitops credentials").contains("how credentials are to be kept"), "without, it is stuck");
 }
 
 /// `kubectl switchboard` is the same binary under another name.

@@ -34,6 +34,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{- /* Where the secret of webhook events is; nothing if there is none, or no GitOps Service to use it. */ -}}
+{{- define "switchboard.hook" -}}
+{{- if and .Values.webhook.existingSecret (hasKey .Values.config "gitops") -}}
+/etc/switchboard-webhook/secret
+{{- end -}}
+{{- end -}}
+
 {{- /* switchboard.yaml: what the values say, where probes and Prometheus ask, and where the console is. */ -}}
 {{- define "switchboard.config" -}}
 {{- $own := dict "listen" (printf "0.0.0.0:%d" (int .Values.port)) "console" "off" -}}
@@ -43,6 +50,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $names := list $name $within (printf "%s.svc" $within) (printf "%s.svc.cluster.local" $within) -}}
 {{- $address := printf "0.0.0.0:%d" (int .Values.console.port) -}}
 {{- $own = set $own "console" (dict "address" $address "hosts" (concat $names .Values.console.hosts)) -}}
+{{- end -}}
+{{- with include "switchboard.hook" . -}}
+{{- $own = set $own "gitops" (dict "webhookSecretFile" .) -}}
 {{- end -}}
 {{- toYaml (merge $own (deepCopy .Values.config)) -}}
 {{- end -}}
