@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -20,6 +21,9 @@ use crate::rows;
 
 /// Within how many seconds an Application must have been compared to count as reconciled, as in the original.
 const RECONCILED_S: i64 = 180;
+
+/// How long the engine cluster may keep those waiting who ask for a page: Prometheus gives up after ten seconds, and has nothing then.
+const LOOK: Duration = Duration::from_secs(8);
 
 /// The state of an instance that was never added to the fleet.
 const UNREGISTERED: &str = "unregistered";
@@ -57,11 +61,63 @@ pub struct EngineCounts {
 pub const STATES: [OperationState; 4] =
     [OperationState::Waiting, OperationState::InProgress, OperationState::Completed, OperationState::Failed];
 
+/// What could not be counted.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsError {
+    /// The database failed.
+    #[error("could not count what the database has")]
+    Rows(#[source] FleetError),
+    /// The engine cluster failed.
+    #[error("could not count what the engine cluster has")]
+    Objects(#[source] FleetError),
+    /// The engine cluster is silent.
+    #[error(
+        "could not count what the engine cluster has: no answer within {} s\nhint: does the cluster run, and does this machine reach it?",
+        LOOK.as_secs()
+    )]
+    Late,
+}
+
 /// Counts rows, and, with an engine cluster, objects.
 ///
 /// # Errors
 /// When the database or the cluster fails.
-pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, FleetError> {
+pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, MetricsError> {
+    let mut counts = count_rows(ledger).await.map_err(MetricsError::Rows)?;
+    if let Some(engine) = engine {
+        counts.engine = Some(look(engine, &counts.instances).await.map_err(MetricsError::Objects)?);
+    }
+    Ok(counts)
+}
+
+/// The page as a role serves it: all that could be counted, whether that is all, and why not. A cluster that is away hides no rows,
+/// and a database that is away is told of: a page with nothing on it looks as if nothing were wrong.
+///
+/// `failing` is what a backend knows of deployments with an error.
+pub async fn page(ledger: &Ledger, engine: Option<&Engine>, failing: u64) -> (String, Option<MetricsError>) {
+    let mut counts = match count_rows(ledger).await {
+        Ok(counts) => Counts { failures: counts.failures.max(failing), ..counts },
+        Err(error) => return (ok(false), Some(MetricsError::Rows(error))),
+    };
+    let Some(engine) = engine else { return (text(&counts), None) };
+    let error = match tokio::time::timeout(LOOK, look(engine, &counts.instances)).await {
+        Ok(Ok(found)) => {
+            counts.engine = Some(found);
+            return (text(&counts), None);
+        }
+        Ok(Err(error)) => MetricsError::Objects(error),
+        Err(_) => MetricsError::Late,
+    };
+    (format!("{}{}", gauges(&counts), ok(false)), Some(error))
+}
+
+fn ok(is: bool) -> String {
+    let name = "switchboard_gitops_metrics_ok";
+    let help = "Whether all could be counted: 0 is without what the database or the engine cluster did not say.";
+    format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name} {}\n", u8::from(is))
+}
+
+async fn count_rows(ledger: &Ledger) -> Result<Counts, FleetError> {
     let mut view = ledger.view().await?;
     let mut counts = Counts::default();
     for (at, state) in STATES.into_iter().enumerate() {
@@ -85,9 +141,6 @@ pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, F
     }
     counts.moves = view.list::<Move>(&Filter::all()).await?.iter().filter(|row| moving::is_open(row)).count() as u64;
     view.end();
-    if let Some(engine) = engine {
-        counts.engine = Some(look(engine, &counts.instances).await?);
-    }
     Ok(counts)
 }
 
@@ -123,8 +176,12 @@ fn labels(counts: &Counts, entry: &Entry) -> String {
     format!("{{argocd_namespace=\"{namespace}\",cluster=\"{cluster}\",state=\"{state}\"}}")
 }
 
-/// The page.
+/// The page, when all could be counted.
 pub fn text(counts: &Counts) -> String {
+    format!("{}{}", gauges(counts), ok(true))
+}
+
+fn gauges(counts: &Counts) -> String {
     let mut page = String::new();
     let mut gauge = |name: &str, help: &str, lines: &[(String, f64)]| {
         let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} gauge");

@@ -167,13 +167,11 @@ impl Service {
             let (ledger, engine) = (ledger.clone(), engine.clone());
             let failing = backend.as_ref().map_or(0, Backend::failing);
             Box::pin(async move {
-                match metrics::count(&ledger, engine.as_ref()).await {
-                    Ok(counts) => metrics::text(&metrics::Counts { failures: counts.failures.max(failing), ..counts }),
-                    Err(error) => {
-                        say(failure::tell(&error));
-                        String::new()
-                    }
+                let (page, error) = metrics::page(&ledger, engine.as_ref(), failing).await;
+                if let Some(error) = error {
+                    say(failure::tell(&error));
                 }
+                page
             })
         })
     }

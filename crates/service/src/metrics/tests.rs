@@ -161,6 +161,39 @@ async fn what_failed_and_went_well_since_is_no_failure() {
         last_state_update: Moment::from_unix_us(at),
         state,
         human_readable_state: None,
+/// Nothing on the page would look as if nothing were wrong.
+#[tokio::test]
+async fn what_the_engine_cluster_does_not_say_is_left_out_and_told() {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+    let is =
+        |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
+    let (page, error) = super::page(&ledger, None, 0).await;
+    assert!(matches!(error, Some(MetricsError::Rows(_))), "there are no tables: {error:?}");
+    is(&page, "switchboard_gitops_metrics_ok 0");
+    assert_eq!(used(&page).len(), 1, "{page}");
+
+    ledger.migrate().await.unwrap();
+    let namespace = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
+    let mut view = ledger.view().await.unwrap();
+    let changes = instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, Moment::default()).await;
+    view.end();
+    ledger.commit(&changes.unwrap()).await.unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let away = kube::Config::new(format!("http://{closed}").parse().unwrap());
+    let away = Engine::new(kube::Client::try_from(away).unwrap());
+    let (page, error) = super::page(&ledger, Some(&away), 3).await;
+    assert!(matches!(error, Some(MetricsError::Objects(_))), "{error:?}");
+    is(&page, "switchboard_gitops_metrics_ok 0");
+    is(&page, "operationDB_rows_in_waiting_state 0");
+    is(&page, "gitopsDeployments_failures{gitopsDeployment=\"fail\"} 3");
+    assert!(page.contains("switchboard_gitops_instance_applications{"), "{page}");
+    assert!(!page.contains("gitops_argocd_apps_reconciled_percent"), "nobody knows: {page}");
+
+    let (page, error) = super::page(&ledger, None, 0).await;
+    assert!(error.is_none(), "{error:?}");
+    is(&page, "switchboard_gitops_metrics_ok 1");
+}
+
         gc_expiration_s: None,
     };
     let rows = [
