@@ -11,6 +11,8 @@ use switchboard_ledger::{Address, Change, Moment, Sealing};
 use super::*;
 use crate::{ids, instance};
 
+mod promql;
+
 /// Every gauge of the original, backend's and agent's.
 const ORIGINAL: [&str; 13] = [
     "active_gitopsDeployments{gitopsDeployment=\"success\"} 7",
@@ -46,9 +48,9 @@ fn every_gauge_of_the_original_is_there() {
     assert_eq!(once.len(), names.len(), "a family is told once: {names:?}");
 }
 
-#[test]
-fn instances_of_one_name_on_two_clusters_are_told_apart() {
-    let entry = |id: &str, cluster: &str, state: InstanceState| Entry {
+/// An instance with a unit and an Application.
+fn entry(id: &str, cluster: &str, state: InstanceState) -> Entry {
+    Entry {
         candidate: Candidate {
             instance: EngineInstance {
                 id: id.into(),
@@ -68,7 +70,11 @@ fn instances_of_one_name_on_two_clusters_are_told_apart() {
             coming: Coming::default(),
         },
         moving: 0,
-    };
+    }
+}
+
+#[test]
+fn instances_of_one_name_on_two_clusters_are_told_apart() {
     let page = text(&Counts {
         instances: vec![entry("a", "one", InstanceState::Active), entry("b", "two", InstanceState::Cordoned)],
         clusters: BTreeMap::from([("one".into(), "uid-1".into())]),
@@ -117,13 +123,74 @@ fn used(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn dashboard_and_alerts_ask_for_what_there_is() {
-    let there = used(&text(&Counts { engine: Some(EngineCounts::default()), ..Counts::default() }));
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana");
+    let counts = Counts {
+        instances: vec![entry("a", "one", InstanceState::Active)],
+        engine: Some(EngineCounts::default()),
+        ..Counts::default()
+    };
+    // The kernel's own, which is on the same page.
+    let page = format!("{}switchboard_operator_failures_total{{operator=\"gitops\"}} 0\n", text(&counts));
+    let there = used(&page);
     for file in ["gitops-dashboard.json", "gitops-alerts.yaml"] {
-        let asked = used(&std::fs::read_to_string(root.join(file)).unwrap());
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana");
+        let file_text = std::fs::read_to_string(root.join(file)).unwrap();
+        let asked = used(&file_text);
         assert!(asked.len() >= 5, "{file}: {asked:?}");
         assert!(asked.is_subset(&there), "{file}: {:?}", asked.difference(&there).collect::<Vec<_>>());
+        let mut expressions = Vec::new();
+        expressions_of(&switchboard_object::yaml::read(&file_text).unwrap().value, &mut expressions);
+        assert!(expressions.len() >= 5, "{file}: {expressions:?}");
+        for expression in expressions {
+            // What is labelled differently is compared with nothing, and an alert over it never fires.
+            let found = promql::ask(&expression, &page);
+            assert!(found.is_ok(), "{file}: `{expression}`: {found:?}");
+        }
     }
+}
+
+/// All that is called `expr`, however deep.
+fn expressions_of(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            into.extend(fields.get("expr").and_then(Value::as_str).map(str::to_string));
+            fields.values().for_each(|field| expressions_of(field, into));
+        }
+        Value::Array(items) => items.iter().for_each(|item| expressions_of(item, into)),
+        _ => {}
+    }
+}
+
+/// Nothing on the page would look as if nothing were wrong.
+#[tokio::test]
+async fn what_the_engine_cluster_does_not_say_is_left_out_and_told() {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+    let is =
+        |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
+    let (page, error) = super::page(&ledger, None, 0).await;
+    assert!(matches!(error, Some(MetricsError::Rows(_))), "there are no tables: {error:?}");
+    is(&page, "switchboard_gitops_metrics_ok 0");
+    assert_eq!(used(&page).len(), 1, "{page}");
+
+    ledger.migrate().await.unwrap();
+    let namespace = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
+    let mut view = ledger.view().await.unwrap();
+    let changes = instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, Moment::default()).await;
+    view.end();
+    ledger.commit(&changes.unwrap()).await.unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let away = kube::Config::new(format!("http://{closed}").parse().unwrap());
+    let away = Engine::new(kube::Client::try_from(away).unwrap());
+    let (page, error) = super::page(&ledger, Some(&away), 3).await;
+    assert!(matches!(error, Some(MetricsError::Objects(_))), "{error:?}");
+    is(&page, "switchboard_gitops_metrics_ok 0");
+    is(&page, "operationDB_rows_in_waiting_state 0");
+    is(&page, "gitopsDeployments_failures{gitopsDeployment=\"fail\"} 3");
+    assert!(page.contains("switchboard_gitops_instance_applications{"), "{page}");
+    assert!(!page.contains("gitops_argocd_apps_reconciled_percent"), "nobody knows: {page}");
+
+    let (page, error) = super::page(&ledger, None, 0).await;
+    assert!(error.is_none(), "{error:?}");
+    is(&page, "switchboard_gitops_metrics_ok 1");
 }
 
 /// An agent that dies at work leaves what it had begun, and a cordoned instance has room that it gives to nobody.
@@ -161,39 +228,6 @@ async fn what_failed_and_went_well_since_is_no_failure() {
         last_state_update: Moment::from_unix_us(at),
         state,
         human_readable_state: None,
-/// Nothing on the page would look as if nothing were wrong.
-#[tokio::test]
-async fn what_the_engine_cluster_does_not_say_is_left_out_and_told() {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
-    let is =
-        |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
-    let (page, error) = super::page(&ledger, None, 0).await;
-    assert!(matches!(error, Some(MetricsError::Rows(_))), "there are no tables: {error:?}");
-    is(&page, "switchboard_gitops_metrics_ok 0");
-    assert_eq!(used(&page).len(), 1, "{page}");
-
-    ledger.migrate().await.unwrap();
-    let namespace = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
-    let mut view = ledger.view().await.unwrap();
-    let changes = instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, Moment::default()).await;
-    view.end();
-    ledger.commit(&changes.unwrap()).await.unwrap();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let away = kube::Config::new(format!("http://{closed}").parse().unwrap());
-    let away = Engine::new(kube::Client::try_from(away).unwrap());
-    let (page, error) = super::page(&ledger, Some(&away), 3).await;
-    assert!(matches!(error, Some(MetricsError::Objects(_))), "{error:?}");
-    is(&page, "switchboard_gitops_metrics_ok 0");
-    is(&page, "operationDB_rows_in_waiting_state 0");
-    is(&page, "gitopsDeployments_failures{gitopsDeployment=\"fail\"} 3");
-    assert!(page.contains("switchboard_gitops_instance_applications{"), "{page}");
-    assert!(!page.contains("gitops_argocd_apps_reconciled_percent"), "nobody knows: {page}");
-
-    let (page, error) = super::page(&ledger, None, 0).await;
-    assert!(error.is_none(), "{error:?}");
-    is(&page, "switchboard_gitops_metrics_ok 1");
-}
-
         gc_expiration_s: None,
     };
     let rows = [
