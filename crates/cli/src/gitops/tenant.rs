@@ -21,19 +21,36 @@ pub struct Kind {
     plural: &'static str,
     /// As people call it.
     pub told: &'static str,
+    /// What lists those of all namespaces.
+    listed: &'static str,
 }
 
 /// GitOpsDeployment.
-pub const APPLICATIONS: Kind = Kind { root: ROOT, plural: "gitopsdeployments", told: "application" };
+pub const APPLICATIONS: Kind =
+    Kind { root: ROOT, plural: "gitopsdeployments", told: "application", listed: "switchboard gitops get -A" };
 /// GitOpsDeploymentSyncRun.
-pub const RUNS: Kind = Kind { root: ROOT, plural: "gitopsdeploymentsyncruns", told: "sync run" };
+pub const RUNS: Kind = Kind {
+    root: ROOT,
+    plural: "gitopsdeploymentsyncruns",
+    told: "sync run",
+    listed: "switchboard gitops get --kind runs -A",
+};
 /// GitOpsDeploymentManagedEnvironment.
-pub const ENVIRONMENTS: Kind = Kind { root: ROOT, plural: "gitopsdeploymentmanagedenvironments", told: "environment" };
+pub const ENVIRONMENTS: Kind = Kind {
+    root: ROOT,
+    plural: "gitopsdeploymentmanagedenvironments",
+    told: "environment",
+    listed: "switchboard gitops env get -A",
+};
 /// GitOpsDeploymentRepositoryCredential.
-pub const REPOSITORIES: Kind =
-    Kind { root: ROOT, plural: "gitopsdeploymentrepositorycredentials", told: "repository credential" };
+pub const REPOSITORIES: Kind = Kind {
+    root: ROOT,
+    plural: "gitopsdeploymentrepositorycredentials",
+    told: "repository credential",
+    listed: "switchboard gitops repo get -A",
+};
 /// Secret.
-pub const SECRETS: Kind = Kind { root: "/api/v1", plural: "secrets", told: "Secret" };
+pub const SECRETS: Kind = Kind { root: "/api/v1", plural: "secrets", told: "Secret", listed: "kubectl get secrets -A" };
 
 /// Who wrote, as `why` tells of what was made by word.
 const MANAGER: &str = "switchboard-gitops";
@@ -65,10 +82,10 @@ pub enum SideError {
     )]
     NoKinds,
     /// There is no such thing.
-    #[error(
-        "there is no {told} `{name}` in namespace `{namespace}`\nhint: `switchboard gitops get -A` lists those of all namespaces"
-    )]
+    #[error("there is no {told} `{name}` in namespace `{namespace}`\nhint: `{listed}` lists those of all namespaces")]
     NotFound {
+        /// What lists all of its kind.
+        listed: &'static str,
         /// As people call it.
         told: &'static str,
         /// Its name.
@@ -222,8 +239,12 @@ impl Side {
             request = request.header(CONTENT_TYPE, form);
         }
         let bytes = body.map(|object| object.to_string().into_bytes()).unwrap_or_default();
-        let missing =
-            || SideError::NotFound { told: of.told, name: name.to_string(), namespace: self.namespace.clone() };
+        let missing = || SideError::NotFound {
+            listed: of.listed,
+            told: of.told,
+            name: name.to_string(),
+            namespace: self.namespace.clone(),
+        };
         let request = request.body(bytes).map_err(|_| missing())?;
         match self.client.request(request).await {
             Ok(answer) => Ok(answer),

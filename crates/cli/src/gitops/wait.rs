@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::state::{State, error, failed_sync, is_behind, met, of_application, of_environment, of_repository, of_run};
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, REPOSITORIES, RUNS, Side, Tenant};
 use crate::failure::Failure;
+use crate::form::{self, Form};
 use crate::progress::ProgressLine;
 use crate::talk::say;
 
@@ -37,6 +38,9 @@ pub struct Wait {
     aim: Aim,
     #[command(flatten)]
     patience: Patience,
+    /// Print the object as it was seen last, as JSON or YAML; a table has nothing to print
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
     #[command(flatten)]
     tenant: Tenant,
 }
@@ -97,7 +101,12 @@ impl Wait {
     /// Waits.
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let side = self.tenant.side().await?;
-        self.patience.wait(&side, &self.aim.kind(), &self.name, self.aim).await
+        let (ended, last) = self.patience.wait(&side, &self.aim.kind(), &self.name, self.aim).await;
+        // However it ended: whoever reads it wants to know what became of it.
+        if let Some(object) = last.filter(|_| !self.output.is_for_people()) {
+            form::write(&self.output.text(&object)?)?;
+        }
+        ended
     }
 }
 
@@ -137,7 +146,8 @@ impl Aim {
         // What is said of sync and health is of an earlier look, or of none, where something is wrong.
         let holds = || error(object).is_none() && !is_behind(object);
         match self {
-            Aim::Deleted => Way::Going("is being deleted".to_string()),
+            Aim::Deleted if is_going(object) => Way::Going("is being deleted".to_string()),
+            Aim::Deleted => Way::Going("is there, and nobody has deleted it".to_string()),
             Aim::Synced if holds() && is("/status/sync/status", "Synced") => Way::Arrived,
             Aim::Healthy if holds() && is("/status/health/status", "Healthy") => Way::Arrived,
             Aim::Ready | Aim::Synced | Aim::Healthy => match going(of_application(object)) {
@@ -169,6 +179,11 @@ impl Aim {
     }
 }
 
+/// Whether somebody has deleted it.
+fn is_going(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
 /// What is wrong, and since when it is said in the same words.
 #[derive(Default)]
 struct Wrong(Option<(Instant, String)>);
@@ -192,8 +207,26 @@ impl Wrong {
 }
 
 impl Patience {
-    /// Waits, and says what it waits on.
-    pub async fn wait(self, side: &Side, kind: &Kind, name: &str, aim: Aim) -> Result<ExitCode, Failure> {
+    /// Waits, and says what it waits on. Gives how that ended, and the object as it was seen last.
+    pub async fn wait(
+        self,
+        side: &Side,
+        kind: &Kind,
+        name: &str,
+        aim: Aim,
+    ) -> (Result<ExitCode, Failure>, Option<Value>) {
+        let mut last = None;
+        (self.look(side, kind, name, aim, &mut last).await, last)
+    }
+
+    async fn look(
+        self,
+        side: &Side,
+        kind: &Kind,
+        name: &str,
+        aim: Aim,
+        last: &mut Option<Value>,
+    ) -> Result<ExitCode, Failure> {
         let (began, timeout) = (Instant::now(), Duration::from_secs(self.timeout));
         let mut progress = ProgressLine::begin();
         let mut first = aim != Aim::Deleted;
@@ -204,6 +237,7 @@ impl Patience {
             first = false;
             let way = aim.way(object.as_ref());
             let (gives_up, hint) = (wrong.gives_up(&way, object.is_some(), Instant::now()), hint(aim, &way));
+            *last = object.or(last.take());
             let why = match way {
                 Way::Arrived => {
                     progress.end();
@@ -220,12 +254,22 @@ impl Patience {
                 progress.end();
                 say(format_args!("error: {} `{name}` is not {} after {} seconds", kind.told, aim.told(), self.timeout));
                 say(format_args!("  {why}"));
-                say("hint: wait longer with --timeout SECONDS, or look with `switchboard gitops get`");
+                say(format_args!("hint: {}", late(aim, last.as_ref())));
                 return Ok(ExitCode::from(LATE));
             }
             progress.show(|| format!("{} {name}: {why} ({} s)", kind.told, began.elapsed().as_secs()));
             tokio::time::sleep(LOOK_AGAIN.min(timeout.saturating_sub(began.elapsed()))).await;
         }
+    }
+}
+
+/// What helps who has waited for long enough.
+fn late(aim: Aim, last: Option<&Value>) -> &'static str {
+    match last {
+        Some(object) if aim == Aim::Deleted && !is_going(object) => {
+            "delete it first: `switchboard gitops delete NAME --wait` deletes it and waits"
+        }
+        _ => "wait longer with --timeout SECONDS, or look with `switchboard gitops get`",
     }
 }
 
@@ -261,6 +305,9 @@ mod tests {
         assert_eq!(Aim::Healthy.way(Some(&application("OutOfSync", "Healthy"))), Way::Arrived);
         assert!(matches!(Aim::Ready.way(Some(&application("Synced", "Degraded"))), Way::Going(_)));
         assert_eq!(Aim::Deleted.way(None), Way::Arrived);
+        assert_eq!(Aim::Deleted.way(Some(&ready)), Way::Going("is there, and nobody has deleted it".into()));
+        let going = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
+        assert_eq!(Aim::Deleted.way(Some(&going)), Way::Going("is being deleted".into()));
         assert!(matches!(Aim::Ready.way(None), Way::Stuck(_)));
     }
 

@@ -48,13 +48,23 @@ impl Writing {
         self.wait
     }
 
-    /// Tells what was written, and waits for what comes of it when that is asked for.
+    /// Tells what was written, and waits for what comes of it when that is asked for. People are told before, programs after: they
+    /// want the object as it has become.
     pub async fn tell(&self, side: &Side, written: &Written, aim: Aim) -> Result<ExitCode, Failure> {
-        form::print(written, self.output)?;
-        if self.wait {
-            return self.patience.wait(side, &written.kind, written.name(), aim).await;
+        let is_told_after = self.wait && !self.output.is_for_people();
+        if !is_told_after {
+            form::print(written, self.output)?;
         }
-        Ok(ExitCode::SUCCESS)
+        if !self.wait {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let (ended, last) = self.patience.wait(side, &written.kind, written.name(), aim).await;
+        if is_told_after {
+            // However it ended: what was written is there.
+            let object = last.unwrap_or_else(|| written.object.clone());
+            form::print(&Written { object, ..*written }, self.output)?;
+        }
+        ended
     }
 }
 

@@ -260,6 +260,92 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
     assert!(gone.contains("\nkind: GitOpsDeploymentManagedEnvironment\n"), "{gone}");
 }
 
+/// A program that waits reads what became of it, not what it was before.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_as_a_program_reads_what_became_of_it() {
+    let ground = Ground::lay().await;
+    let read = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    let create = [&CREATE[..], &["--wait", "--timeout", "60", "-o", "json"]].concat();
+    let status = async || {
+        let path = format!("{GROUP}/gitopsdeployments/web");
+        while ground.get(&path).await.is_none() {
+            tokio::task::yield_now().await;
+        }
+        ground.status("gitopsdeployments/web", deployed("Healthy")).await;
+    };
+    let (created, ()) = tokio::join!(ground.run(&create), status());
+    assert_eq!(said(&created), "application web is ready\n");
+    assert_eq!(read(&created)["status"]["health"]["status"], "Healthy", "it is printed once, as it is now");
+
+    let waited = ground.run(&["wait", "web", "-o", "json"]).await;
+    assert_eq!(said(&waited), "application web is ready\n");
+    let object = read(&waited);
+    assert_eq!((&object["kind"], &object["metadata"]["name"]), (&json!("GitOpsDeployment"), &json!("web")));
+    assert_eq!(object["status"]["sync"]["status"], "Synced");
+    let yaml = told(&ground.run(&["wait", "web", "-o", "yaml"]).await);
+    assert!(yaml.contains("\nkind: GitOpsDeployment\n"), "{yaml}");
+    assert_eq!(told(&ground.run(&["wait", "web"]).await), "", "people are told on stderr");
+
+    ground.status("gitopsdeployments/web", deployed("Degraded")).await;
+    let late = ground.run(&["wait", "web", "--timeout", "1", "-o", "json"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    assert_eq!(read(&late)["status"]["health"]["status"], "Degraded", "how it stands when nobody waits any longer");
+
+    told(&ground.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await);
+    let failed = json!({ "conditions": [{ "type": "ErrorOccurred", "status": "True", "message": "no such commit", "reason": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
+    let fail = async || {
+        let name = loop {
+            let runs = ground.get(&format!("{GROUP}/gitopsdeploymentsyncruns")).await.unwrap();
+            if let Some(name) = runs["items"][0]["metadata"]["name"].as_str() {
+                break name.to_string();
+            }
+            tokio::task::yield_now().await;
+        };
+        ground.status(&format!("gitopsdeploymentsyncruns/{name}"), failed.clone()).await;
+    };
+    let sync = ["sync", "api", "--wait", "-o", "json"];
+    let (synced, ()) = tokio::join!(ground.run(&sync), fail());
+    assert_eq!(synced.status.code(), Some(1), "{}", said(&synced));
+    assert_eq!(read(&synced)["status"]["conditions"][0]["message"], "no such commit");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_deletion_that_nobody_asked_for_is_told_so() {
+    let ground = Ground::lay().await;
+    told(&ground.run(&CREATE).await);
+    let late = ground.run(&["wait", "web", "--for", "deleted", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    assert_eq!(
+        said(&late),
+        "error: application `web` is not deleted after 1 seconds\n  is there, and nobody has deleted it\n\
+         hint: delete it first: `switchboard gitops delete NAME --wait` deletes it and waits\n"
+    );
+    let late = ground.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
+    assert!(said(&late).contains("\n  is being deleted\nhint: wait longer "), "{}", said(&late));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hint_lists_what_was_asked_for() {
+    let ground = Ground::lay().await;
+    for (arguments, listed) in [
+        (&["get", "none"][..], "get -A"),
+        (&["env", "get", "none"], "env get -A"),
+        (&["env", "delete", "none"], "env get -A"),
+        (&["repo", "get", "none"], "repo get -A"),
+        (&["repo", "delete", "none"], "repo get -A"),
+        (&["wait", "none", "--for", "repository"], "repo get -A"),
+        (&["wait", "none", "--for", "run"], "get --kind runs -A"),
+    ] {
+        let said = said(&ground.run(arguments).await);
+        let hint = format!("\nhint: `switchboard gitops {listed}` lists those of all namespaces\n");
+        assert!(said.ends_with(&hint), "{arguments:?}: {said}");
+        let mut command = switchboard(&["gitops"]);
+        command.args(listed.split(' ')).arg("--kubeconfig").arg(ground.kubeconfig());
+        let listed = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert!(listed.status.success(), "it can be done: {listed:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_goes_wrong_is_said_with_a_hint() {
     let ground = Ground::lay().await;
