@@ -76,7 +76,7 @@ impl Backup {
         if !is_stdout && !self.force && self.file.symlink_metadata().is_ok() {
             return Err(Taken { path: self.file }.into());
         }
-        let (ledger, _) = self.database.open(true).await?;
+        let ledger = self.database.open_there().await?;
         ledger.check_schema().await?;
         let rows = if is_stdout {
             backup::backup(&ledger, &mut std::io::stdout().lock()).await?

@@ -46,6 +46,13 @@ pub struct Database {
 #[error("could not tell which database is meant\nhint: give --database postgres://… or --database sqlite:FILE")]
 struct NoDatabase;
 
+/// The database's file is not there: a slip of the pen more often than a database that nobody has made yet.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "could not open {0}: there is no such file\nhint: check the path in --database; `switchboard gitops migrate` makes a new database"
+)]
+struct NotThere(String);
+
 /// Nobody said how credentials are to be kept.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -119,10 +126,22 @@ impl Database {
         (self.database, self.credentials_key_file, self.plaintext_credentials)
     }
 
+    /// Connects to a database that is used already: makes no file, and takes none that is not there for an empty one.
+    pub async fn open_there(&self) -> Result<Ledger, Failure> {
+        match self.address()? {
+            address if address.is_absent() => Err(NotThere(address.to_string()).into()),
+            _ => Ok(self.open(false).await?.0),
+        }
+    }
+
+    fn address(&self) -> Result<Address, Failure> {
+        let url = self.database.clone().or_else(ambient).ok_or(NoDatabase)?;
+        Ok(Address::parse(&url)?)
+    }
+
     /// Connects, and says where to. Whoever only looks makes no file: one that is not there holds nothing.
     pub async fn open(&self, only_look: bool) -> Result<(Ledger, String), Failure> {
-        let url = self.database.clone().or_else(ambient).ok_or(NoDatabase)?;
-        let address = Address::parse(&url)?;
+        let address = self.address()?;
         if address.is_unprotected() {
             say(format_args!(
                 "warning: the connection to the database is not protected; leave `sslmode` out of {} to check its certificate",

@@ -22,8 +22,13 @@ pub struct Engines {
 }
 
 impl Engines {
-    /// The database.
+    /// The database, which must be there.
     pub async fn ledger(&self) -> Result<Ledger, Failure> {
+        self.database.open_there().await
+    }
+
+    /// The database; a file that is not there is made.
+    pub async fn ledger_or_new(&self) -> Result<Ledger, Failure> {
         Ok(self.database.open(false).await?.0)
     }
 

@@ -27,7 +27,7 @@ pub struct Metrics {
 impl Metrics {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, Failure> {
-        let (ledger, _) = self.database.open(true).await?;
+        let ledger = self.database.open_there().await?;
         ledger.check_schema().await?;
         let named = self.reach.kubeconfig.is_some() || self.reach.context.is_some();
         let engine = if named { Some(Engine::new(self.reach.client().await?)) } else { None };

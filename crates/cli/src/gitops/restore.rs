@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use http::Request;
 use serde::Serialize;
+use serde_json::Value;
+use switchboard_gitops::argo;
 use switchboard_service::backup;
 use switchboard_service::fleet::Engine;
 
@@ -36,6 +39,11 @@ struct Unopened {
     source: std::io::Error,
 }
 
+/// The cluster does not say which Applications it has.
+#[derive(Debug, thiserror::Error)]
+#[error("could not list the Applications of the cluster of the Argo CD instances")]
+struct Unlisted(#[source] Box<kube::Error>);
+
 /// What was put back.
 #[derive(Serialize)]
 struct Restored {
@@ -58,10 +66,12 @@ impl Restore {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, Failure> {
         let file = File::open(&self.file).map_err(|source| Unopened { path: self.file.clone(), source })?;
-        let engine = Engine::new(self.engines.client().await?);
-        // Whole, before anything is made: what is no backup leaves no database behind.
+        let client = self.engines.client().await?;
+        // Whole, before anything is made: what is no backup leaves no database behind, nor does a cluster that is away.
         let kept = backup::open(&mut BufReader::new(file))?;
-        let ledger = self.engines.ledger().await?;
+        asked(&client).await?;
+        let engine = Engine::new(client);
+        let ledger = self.engines.ledger_or_new().await?;
         // Into a new database as well.
         ledger.migrate().await?;
         let replaced = ledger.export().await?.len();
@@ -82,5 +92,15 @@ impl Restore {
             Restored { rows, instances: adopted.instances, moved: adopted.applications, unproven: adopted.unproven };
         form::print(&told, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Asks the cluster for what is looked at later; one without such a kind has none of them.
+async fn asked(client: &kube::Client) -> Result<(), Failure> {
+    let path = format!("/apis/{}/applications?limit=1", argo::API_VERSION);
+    match client.request::<Value>(Request::get(path).body(Vec::new())?).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(Unlisted(Box::new(error)).into()),
     }
 }

@@ -157,6 +157,7 @@ async fn an_agent_with_another_key_does_not_start() {
         command.spawn().unwrap()
     };
     let ended = async |child: std::process::Child| {
+        "switchboard_gitops_metrics_ok 1",
         tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap()
     };
     assert!(ended(with(&["migrate"], "keys")).await.status.success());
@@ -175,4 +176,52 @@ async fn an_agent_with_another_key_does_not_start() {
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
     assert!(said(&refused).contains("it was not sealed there with that key"), "{}", said(&refused));
     assert!(said(&refused).contains("hint: is it the right key file?"), "{}", said(&refused));
+/// A slip of the pen makes no database, and is not taken for one that must be migrated.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_not_there_is_not_made() {
+    let ground = Ground::bare().await;
+    for arguments in [
+        &["fleet", "list"][..],
+        &["fleet", "add", "argocd", "--create-namespace"],
+        &["fleet", "cordon", "argocd"],
+        &["metrics"],
+        &["backup", "rows.backup"],
+    ] {
+        let output = run(&ground, arguments, arguments[0] != "backup").await;
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert_eq!(
+            said(&output),
+            "error: could not open SQLite in g.db: there is no such file\n\
+             hint: check the path in --database; `switchboard gitops migrate` makes a new database\n",
+            "{arguments:?}"
+        );
+        assert!(!ground.folder().join("g.db").exists(), "{arguments:?}");
+        assert!(!ground.folder().join("rows.backup").exists(), "{arguments:?}");
+    }
+}
+
+/// What is not known is told before anything is made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_without_its_cluster_says_what_it_could_not_list_and_makes_nothing() {
+    let ground = Ground::bare().await;
+    told(&ground, &["migrate"], false).await;
+    told(&ground, &["backup", "rows.backup"], false).await;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let config = std::fs::read_to_string(ground.kubeconfig()).unwrap();
+    let server = config.split("server: ").nth(1).and_then(|rest| rest.split('\n').next()).unwrap();
+    let away = config.replace(server, &format!("https://{closed}"));
+    std::fs::write(ground.folder().join("away"), away).unwrap();
+    let mut command = switchboard(&["gitops", "restore", "rows.backup", "--kubeconfig", "away"]);
+    command.args(["--database", "sqlite:made.db", "--plaintext-credentials"]).current_dir(ground.folder());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = said(&output);
+    assert!(
+        said.starts_with("error: could not list the Applications of the cluster of the Argo CD instances\n"),
+        "{said}"
+    );
+    assert!(said.contains("\nhint: does the cluster run") && !said.contains("``"), "{said}");
+    assert!(!ground.folder().join("made.db").exists(), "nothing was made");
+}
+
 }
