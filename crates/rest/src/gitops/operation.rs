@@ -1,5 +1,7 @@
 //! Operations: what the service does for a tenant. To ask for one is to ask for a sync: a GitOpsDeploymentSyncRun.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -11,7 +13,7 @@ use serde_json::{Value, json};
 use switchboard_gitops::kinds::condition::ERROR_OCCURRED;
 use switchboard_gitops::kinds::sync_run::KIND;
 use switchboard_gitops::kinds::{API_VERSION, SyncRun, Truth};
-use switchboard_ledger::ids::{OperationResource, OperationState};
+use switchboard_ledger::ids::{OperationResource, OperationState, UserId};
 use switchboard_ledger::rows::{ClusterUser, Operation as Row};
 use switchboard_ledger::{Filter, Key, Moment};
 
@@ -109,8 +111,13 @@ pub async fn list(
     let mut found = service.ledger.list::<Row>(&filter).await.map_err(of_ledger)?;
     let more = found.len() > limit as usize;
     found.truncate(limit as usize);
-    let entries: Vec<Operation> =
-        found.iter().map(|row| of_row(row, Some(tenant).filter(|tenant| !tenant.is_empty()))).collect();
+    let owners = if tenant.is_empty() { owners(&service, &found).await? } else { BTreeMap::new() };
+    let whose = |row: &Row| match &row.owner {
+        _ if !tenant.is_empty() => Some(tenant),
+        Some(user) => owners.get(user)?.as_deref(),
+        None => None,
+    };
+    let entries: Vec<Operation> = found.iter().map(|row| of_row(row, whose(row))).collect();
     let next = entries.last().filter(|_| more).map(|last| last.id.clone());
     Ok(Json(Page { entries, r#continue: next }))
 }
@@ -193,6 +200,17 @@ async fn owner(service: &Service, row: &Row) -> Result<Option<String>, Problem> 
         Some(user) => rows::namespace(service, &user).await,
         None => Ok(None),
     }
+}
+
+/// Whose the operations of a page are: each tenant is looked for once.
+async fn owners(service: &Service, page: &[Row]) -> Result<BTreeMap<UserId, Option<String>>, Problem> {
+    let mut owners = BTreeMap::new();
+    for row in page {
+        if let Some(user) = row.owner.as_ref().filter(|user| !owners.contains_key(*user)) {
+            owners.insert(user.clone(), owner(service, row).await?);
+        }
+    }
+    Ok(owners)
 }
 
 /// `DELETE /operation/{id}`: a sync is stopped by deleting its run.

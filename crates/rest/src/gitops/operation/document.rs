@@ -47,7 +47,7 @@ pub fn describe(part: Part) -> Part {
         "required": ["id", "resourceType", "createdOn", "lastStateUpdate", "state", "humanReadableState"],
         "properties": {
             "id": { "type": "string" },
-            "tenant": { "type": "string", "description": "Absent in lists of all tenants." },
+            "tenant": { "type": "string", "description": "Whose it is; absent if nobody's that is there now." },
             "resourceType": {
                 "type": "string",
                 "enum": ["ManagedEnvironment", "SyncOperation", "Application", "RepositoryCredentials", "GitOpsEngineInstance"],

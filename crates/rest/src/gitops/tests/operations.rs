@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{OperationResource, OperationState};
 use switchboard_ledger::rows::{
@@ -115,6 +115,26 @@ async fn rows_are_listed_in_pieces_and_by_tenant() {
     assert_eq!((&one["state"], &one["humanReadableState"]), (&json!("Failed"), &json!("no such repository")));
     let admin = town.asker("ops", "admin").await;
     assert_eq!(admin.get("/api/v1/operation").await.body["entries"].as_array().unwrap().len(), 10);
+}
+
+/// Whoever sees everybody's must be able to tell whose each is.
+#[tokio::test]
+async fn operations_of_all_tenants_say_whose_they_are() {
+    let town = Town::build().await;
+    let mut changes = instance("i-1");
+    changes.push(Change::insert(&user("u-shop", "shop", &town.uid("shop").await)));
+    changes.push(Change::insert(&user("u-bank", "bank", &town.uid("bank").await)));
+    changes.push(Change::insert(&user("u-gone", "shop", "uid-of-an-earlier-shop")));
+    for (id, owner) in [("1", "u-shop"), ("2", "u-bank"), ("3", "u-shop"), ("4", "u-gone")] {
+        changes.push(Change::insert(&operation(id, "i-1", owner)));
+    }
+    changes.push(Change::insert(&Operation { owner: None, ..operation("5", "i-1", "") }));
+    town.ledger.commit(&changes).await.unwrap();
+    let admin = town.asker("ops", "admin").await;
+    let page = admin.get("/api/v1/operation").await.body;
+    let tenants: Vec<Option<&str>> =
+        page["entries"].as_array().unwrap().iter().map(|entry| entry.get("tenant").and_then(Value::as_str)).collect();
+    assert_eq!(tenants, [Some("shop"), Some("bank"), Some("shop"), None, None]);
 }
 
 #[tokio::test]
