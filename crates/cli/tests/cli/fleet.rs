@@ -121,6 +121,7 @@ async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
         "total_number_of_operationDB_rows 0",
         "active_gitopsDeployments{gitopsDeployment=\"success\"} 0",
         "gitops_argocd_apps_reconciled_percent 100",
+        "switchboard_gitops_metrics_ok 1",
     ] {
         assert!(page.lines().any(|one| one == line), "{line} is not in\n{page}");
     }
@@ -139,43 +140,6 @@ async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
     assert!(!ground.folder().join("made.db").exists(), "nothing is made for what is no backup");
 }
 
-/// As a backend does: it would say so only when something is deployed.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_agent_with_another_key_does_not_start() {
-    let ground = Ground::bare().await;
-    for (file, byte) in [("keys", b'a'), ("others", b'b')] {
-        let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [byte; 32]);
-        std::fs::write(ground.folder().join(file), format!("key1:{key}\n")).unwrap();
-    }
-    let with = |arguments: &[&str], keys: &str| {
-        let mut command = switchboard(&["gitops"]);
-        for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS"] {
-            command.env_remove(variable);
-        }
-        command.args(arguments).args(["--database", "sqlite:k.db", "--credentials-key-file", keys]);
-        command.current_dir(ground.folder()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().unwrap()
-    };
-    let ended = async |child: std::process::Child| {
-        "switchboard_gitops_metrics_ok 1",
-        tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap()
-    };
-    assert!(ended(with(&["migrate"], "keys")).await.status.success());
-    let kubeconfig = ground.kubeconfig().to_str().unwrap().to_string();
-    let add = ["fleet", "add", "argocd", "--create-namespace", "--kubeconfig", &kubeconfig];
-    let added = ended(with(&add, "keys")).await;
-    assert!(added.status.success(), "{}", said(&added));
-    let agent = with(&["agent", "--engine-kubeconfig", &kubeconfig, "--state-dir", "state"], "others");
-    let id = agent.id().to_string();
-    let stopping = tokio::spawn(async move {
-        tokio::time::sleep(std::time::Duration::from_secs(20)).await;
-        let _ = Command::new("kill").arg(id).status();
-    });
-    let refused = ended(agent).await;
-    stopping.abort();
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(said(&refused).contains("it was not sealed there with that key"), "{}", said(&refused));
-    assert!(said(&refused).contains("hint: is it the right key file?"), "{}", said(&refused));
 /// A slip of the pen makes no database, and is not taken for one that must be migrated.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_not_there_is_not_made() {
@@ -224,4 +188,40 @@ async fn a_restore_without_its_cluster_says_what_it_could_not_list_and_makes_not
     assert!(!ground.folder().join("made.db").exists(), "nothing was made");
 }
 
+/// As a backend does: it would say so only when something is deployed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_with_another_key_does_not_start() {
+    let ground = Ground::bare().await;
+    for (file, byte) in [("keys", b'a'), ("others", b'b')] {
+        let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [byte; 32]);
+        std::fs::write(ground.folder().join(file), format!("key1:{key}\n")).unwrap();
+    }
+    let with = |arguments: &[&str], keys: &str| {
+        let mut command = switchboard(&["gitops"]);
+        for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS"] {
+            command.env_remove(variable);
+        }
+        command.args(arguments).args(["--database", "sqlite:k.db", "--credentials-key-file", keys]);
+        command.current_dir(ground.folder()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let ended = async |child: std::process::Child| {
+        tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap()
+    };
+    assert!(ended(with(&["migrate"], "keys")).await.status.success());
+    let kubeconfig = ground.kubeconfig().to_str().unwrap().to_string();
+    let add = ["fleet", "add", "argocd", "--create-namespace", "--kubeconfig", &kubeconfig];
+    let added = ended(with(&add, "keys")).await;
+    assert!(added.status.success(), "{}", said(&added));
+    let agent = with(&["agent", "--engine-kubeconfig", &kubeconfig, "--state-dir", "state"], "others");
+    let id = agent.id().to_string();
+    let stopping = tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_secs(20)).await;
+        let _ = Command::new("kill").arg(id).status();
+    });
+    let refused = ended(agent).await;
+    stopping.abort();
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("it was not sealed there with that key"), "{}", said(&refused));
+    assert!(said(&refused).contains("hint: is it the right key file?"), "{}", said(&refused));
 }
