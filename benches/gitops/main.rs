@@ -3,10 +3,12 @@
 //! take as long as the one before. No Argo CD runs: what is measured ends where its work begins.
 //!
 //! `DEPLOYMENTS=100` makes it smaller. `SWITCHBOARD_ORIGINAL_BACKEND` and `SWITCHBOARD_ORIGINAL_AGENT` are the paths of the original's
-//! binaries, built elsewhere; without them the comparison says so and is left out.
+//! binaries, built elsewhere; without them the comparison says so and is left out. It ends with an error, behind all tables, when a goal
+//! is missed.
 
 #![allow(clippy::unwrap_used)]
 
+mod goals;
 mod original;
 mod work;
 
@@ -16,6 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt};
+use goals::Goals;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt, watcher};
@@ -49,7 +52,8 @@ const STILL: Duration = Duration::from_secs(25);
 const DATABASE: &str = "gitops";
 const NAMESPACE: &str = "argocd-bench";
 
-fn main() {
+fn main() -> std::process::ExitCode {
+    let mut goals = Goals::default();
     let count: usize = std::env::var("DEPLOYMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!(
@@ -59,24 +63,43 @@ fn main() {
     println!("|---|---|---|---|---|---|---|---|");
     let bare = runtime.block_on(bare(count));
     let ours = runtime.block_on(ours(count));
-    println!("{:.0} % of what the API server alone could do", 100.0 * ours / bare);
+    println!("{:.0} % of what the API server alone could do", 100.0 * ours.a_second / bare);
+    goals.at_most("transactions of an idle service", ours.idle as f64, 0.0);
     match original::binaries() {
         Some(binaries) => {
             let theirs = runtime.block_on(original::measure(count, &binaries));
-            println!("{:.1} times the original's throughput", ours / theirs);
+            let (times, bound) = (ours.a_second / theirs.a_second, bare / theirs.a_second);
+            println!("{times:.1} times the original's throughput; the API server alone does {bound:.1} times as much");
+            goals.at_least("times the original's throughput", times, TIMES_GOAL);
         }
         None => println!(
             "the original: not measured, SWITCHBOARD_ORIGINAL_BACKEND and SWITCHBOARD_ORIGINAL_AGENT do not name its binaries"
         ),
     }
-    runtime.block_on(embedded(count * 10));
+    let parts = runtime.block_on(embedded(count * 10));
+    goals.at_most("the last part in firsts", parts[PARTS - 1] / parts[0], LINEAR_GOAL);
+    goals.judge()
+}
+
+/// How many times the original's throughput there should be.
+const TIMES_GOAL: f64 = 10.0;
+
+/// How many times as long as the first part the last may take, and still be called linear.
+const LINEAR_GOAL: f64 = 1.3;
+
+/// What was measured of a side.
+struct Measured {
+    /// Deployments a second, from the first creation to the last Application.
+    a_second: f64,
+    /// Transactions while nothing happened.
+    idle: i64,
 }
 
 /// How many parts the deployments of the embedded cluster come in.
 const PARTS: usize = 4;
 
-/// Both roles in one process with the embedded cluster and SQLite.
-async fn embedded(count: usize) {
+/// Both roles in one process with the embedded cluster and SQLite: the seconds of each part.
+async fn embedded(count: usize) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("switchboard.yaml");
     // As wide as what the roles have when they are alone.
@@ -87,6 +110,7 @@ async fn embedded(count: usize) {
     let client = up.client().await.unwrap();
     tenants(&client).await;
     println!("| deployments | all Applications after | a second | resident |\n|---|---|---|---|");
+    let mut parts = Vec::new();
     for part in 0..PARTS {
         let (from, to) = (count * part / PARTS, count * (part + 1) / PARTS);
         let begin = Instant::now();
@@ -96,7 +120,9 @@ async fn embedded(count: usize) {
         let took = begin.elapsed().as_secs_f64();
         let resident = resident_kib(up.id()) as f64 / 1024.0;
         println!("| {from} to {to} | {took:.1} s | {:.0} | {resident:.0} MiB |", (to - from) as f64 / took);
+        parts.push(took);
     }
+    parts
 }
 
 async fn tenants(client: &kube::Client) {
@@ -163,8 +189,8 @@ impl Ground {
         }
     }
 
-    /// Deployments a second, from the first creation to the last Application.
-    async fn measure(&self, name: &str, count: usize, roles: &mut [Child; 2]) -> f64 {
+    /// A side, with its roles at work; they end with it.
+    async fn measure(&self, name: &str, count: usize, roles: &mut [Child; 2]) -> Measured {
         tenants(&self.client).await;
         tokio::time::sleep(SETTLE).await;
         let resident = |roles: &[Child; 2]| [0, 1].map(|at: usize| resident_kib(roles[at].id()));
@@ -195,7 +221,7 @@ impl Ground {
             let _ = role.kill();
             let _ = role.wait();
         }
-        a_second
+        Measured { a_second, idle }
     }
 }
 
@@ -238,7 +264,7 @@ async fn bare(count: usize) -> f64 {
     a_second
 }
 
-async fn ours(count: usize) -> f64 {
+async fn ours(count: usize) -> Measured {
     let ground = Ground::new().await;
     let url = ground.postgres.database(DATABASE).unwrap();
     let kubeconfig = ground.real.kubeconfig();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-use super::{DATABASE, Ground, NAMESPACE, done};
+use super::{DATABASE, Ground, Measured, NAMESPACE, done};
 use switchboard_suite::real::Real;
 
 /// Where it looks for PostgreSQL, and nowhere else.
@@ -23,8 +23,8 @@ pub fn binaries() -> Option<[PathBuf; 2]> {
     Some([path("SWITCHBOARD_ORIGINAL_BACKEND")?, path("SWITCHBOARD_ORIGINAL_AGENT")?])
 }
 
-/// Deployments a second.
-pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> f64 {
+/// The original, with servers of its own.
+pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> Measured {
     let ground = Ground::new().await;
     ground.postgres.database(DATABASE).unwrap();
     let listener = TcpListener::bind(POSTGRES).await.expect("port 5432 is free");
@@ -58,9 +58,9 @@ pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> f64 {
     let first = start(backend);
     tokio::time::sleep(MIGRATION).await;
     let mut roles = [first, start(agent)];
-    let a_second = ground.measure("the original", count, &mut roles).await;
+    let measured = ground.measure("the original", count, &mut roles).await;
     proxy.abort();
-    a_second
+    measured
 }
 
 /// The kinds of Argo CD as it publishes them, for both sides: `fleet add` makes open ones where there are none.

@@ -96,6 +96,8 @@ async fn a_run_that_is_deleted_is_stopped(base: Base) {
         stage.application(&web).await.filter(|found| found["status"]["operationState"]["phase"] == wanted)
     };
     stage.until("a sync", async || phase("Running").await).await;
+    // Whoever works on the sync has looked at it, and has no reason to look again.
+    assert!(stage.until_burnt(|| false).await);
     stage.delete("shop", SYNC_RUNS, "now").await;
     let asked = std::time::Instant::now();
     stage.until("its end", async || phase("Failed").await).await;
