@@ -11,6 +11,7 @@ mod carry;
 mod gather;
 mod mark;
 mod members;
+mod names;
 mod objects;
 mod refill;
 mod removal;
@@ -28,8 +29,11 @@ pub use carry::Advance;
 pub use mark::Marked;
 pub(crate) use members::entries;
 pub use members::{Entry, Wanted};
+pub use names::Names;
 pub use objects::{Engine, EngineError};
+pub use units::Placed;
 
+use self::names::{few, named};
 use crate::error::ServiceError;
 use crate::setup::SYSTEM;
 use crate::store::Store;
@@ -79,13 +83,16 @@ pub enum FleetError {
     OfAnother(String),
     /// It still has units.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: it has {units} units\nhint: move them with `switchboard gitops fleet move`, and cordon it so that it gets no new ones"
+        "could not remove the Argo CD instance in `{namespace}`: it has {units} units{}\nhint: move them with `switchboard gitops fleet move`, and cordon it so that it gets no new ones; `switchboard gitops fleet list --units` shows all",
+        named(.first, *.units)
     )]
     InUse {
         /// Which.
         namespace: String,
         /// How many.
         units: u64,
+        /// The first of them, as they are given to a move; none of what the original placed.
+        first: Vec<String>,
     },
     /// Units are on their way to it, or away from it.
     #[error(
@@ -126,6 +133,20 @@ pub enum FleetError {
         tenant: String,
         /// The environment's name, or the tenant's own namespace.
         environment: String,
+    },
+    /// Several have the name that was given.
+    #[error(
+        "could not tell which {what} is meant: {} are called `{name}`, by uid {}\nhint: give the uid in place of the name: that of the tenant's namespace, of the environment's resource; `switchboard gitops fleet list --units -o wide` shows where each is",
+        .uids.len(),
+        few(.uids, .uids.len())
+    )]
+    Several {
+        /// Tenant or environment.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Whose it is.
+        uids: Vec<String>,
     },
     /// It is given nothing new.
     #[error("could not move the unit to the Argo CD instance in `{namespace}`: it {why}\nhint: {hint}")]

@@ -31,6 +31,8 @@ mod left;
 mod logins;
 #[path = "service/moved.rs"]
 mod moved;
+#[path = "service/named.rs"]
+mod named;
 #[path = "service/network.rs"]
 mod network;
 #[path = "service/original.rs"]

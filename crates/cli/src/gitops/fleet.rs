@@ -12,12 +12,12 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use switchboard_gitops::fleet::Unit;
 use switchboard_gitops::fleet::setup::{Limits, Reach};
-use switchboard_ledger::ids::{InstanceState, MoveStep};
+use switchboard_ledger::ids::{EngineInstanceId, InstanceState, MoveStep};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_service::fleet::{Entry, Fleet, Wanted};
 use switchboard_service::{Store, settings};
 
-use self::table::Instances;
+use self::table::Listed;
 use super::engines::Engines;
 use crate::again::Watch;
 use crate::failure::Failure;
@@ -36,8 +36,8 @@ enum Command {
     /// Prepares a namespace (kinds, configuration, rights) and gives it new units from now on
     Add(Add),
     /// Takes an instance out that has no units any more; its namespace stays
-    Remove(Named),
-    /// Shows instances, what they take and what they have
+    Remove(Remove),
+    /// Shows instances, what they take and what they have; or units, and where they are
     List(List),
     /// Gives an instance no new units
     Cordon(Named),
@@ -92,7 +92,20 @@ struct Named {
 }
 
 #[derive(Args)]
+struct Remove {
+    #[command(flatten)]
+    named: Named,
+
+    /// Give up removals that are under way there: what was deployed stays
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Args)]
 struct List {
+    /// Show units: what a tenant deploys to an environment, and which instance has it
+    #[arg(long)]
+    units: bool,
     #[command(flatten)]
     watch: Watch,
     #[command(flatten)]
@@ -101,10 +114,10 @@ struct List {
 
 #[derive(Args)]
 struct Move {
-    /// The tenant: its namespace
+    /// The tenant: its namespace, or the uid of that where several have the name
     tenant: String,
 
-    /// The environment [default: the tenant's own namespace]
+    /// The environment, or the uid of its resource [default: the tenant's own namespace]
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
 
@@ -136,7 +149,7 @@ impl FleetCommand {
     pub async fn run(self) -> Result<ExitCode, Failure> {
         match self.command {
             Command::Add(add) => add.run().await,
-            Command::Remove(named) => named.remove().await,
+            Command::Remove(remove) => remove.run().await,
             Command::List(list) => list.run().await,
             Command::Cordon(named) => named.mark(InstanceState::Cordoned).await,
             Command::Uncordon(named) => named.mark(InstanceState::Active).await,
@@ -171,17 +184,17 @@ impl Engines {
     }
 
     /// One instance as it is now.
-    async fn show(&self, fleet: &Fleet, namespace: &str) -> Result<ExitCode, Failure> {
-        if let Some(entry) = entry(fleet, namespace).await? {
-            form::print(&Instances::one(&entry), self.output)?;
+    async fn show(&self, fleet: &Fleet, id: &EngineInstanceId) -> Result<ExitCode, Failure> {
+        if let Some(entry) = entry(fleet.list().await?, id) {
+            form::print(&Listed::instance(&entry), self.output)?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-async fn entry(fleet: &Fleet, namespace: &str) -> Result<Option<Entry>, Failure> {
-    let entries = fleet.list().await?;
-    Ok(entries.into_iter().find(|entry| entry.candidate.instance.namespace == namespace))
+/// By its id: another cluster may have one in a namespace of the same name.
+fn entry(entries: Vec<Entry>, id: &EngineInstanceId) -> Option<Entry> {
+    entries.into_iter().find(|entry| entry.candidate.instance.id == *id)
 }
 
 impl Add {
@@ -195,33 +208,36 @@ impl Add {
             force: self.force,
             anew: self.cluster_made_anew,
         };
-        fleet.add(&wanted).await?;
+        let added = fleet.add(&wanted).await?;
         for difference in fleet.differences(&self.instance).await? {
             // Whoever installed it may have a reason: it is not overwritten.
             say(format_args!(
                 "warning: {difference}\nhint: units move only between instances that say the same; change it there, and start that Argo CD anew"
             ));
         }
-        self.engines.show(&fleet, &self.instance).await
+        self.engines.show(&fleet, &added.id).await
     }
 }
 
-impl Named {
-    async fn remove(self) -> Result<ExitCode, Failure> {
-        let fleet = self.engines.fleet().await?;
-        let known = entry(&fleet, &self.instance).await?;
-        fleet.remove(&self.instance).await?;
-        if let Some(entry) = known {
-            form::print(&Removed(entry), self.engines.output)?;
+impl Remove {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let Named { instance, engines } = self.named;
+        let fleet = engines.fleet().await?;
+        let before = fleet.list().await?;
+        let removed = fleet.remove(&instance, self.force).await?;
+        if let Some(entry) = entry(before, &removed.id) {
+            form::print(&Removed(entry), engines.output)?;
         }
         say("its namespace is as it was");
         Ok(ExitCode::SUCCESS)
     }
+}
 
+impl Named {
     async fn mark(self, state: InstanceState) -> Result<ExitCode, Failure> {
         let fleet = self.engines.fleet().await?;
-        fleet.set_state(&self.instance, state).await?;
-        self.engines.show(&fleet, &self.instance).await
+        let member = fleet.set_state(&self.instance, state).await?;
+        self.engines.show(&fleet, &member.instance).await
     }
 }
 
@@ -233,12 +249,20 @@ impl List {
     }
 
     async fn report(&self, fleet: &Fleet) -> Result<String, Failure> {
+        if self.units {
+            let units = fleet.units().await?;
+            if units.is_empty() && self.engines.output.is_for_people() {
+                say("no units\nhint: one is placed when a tenant's first deployment to an environment is created");
+                return Ok(String::new());
+            }
+            return self.engines.output.text(&Listed::units(&units));
+        }
         let entries = fleet.list().await?;
         if entries.is_empty() && self.engines.output.is_for_people() {
             say("no instances\nhint: `switchboard gitops fleet add NAMESPACE` adds one");
             return Ok(String::new());
         }
-        self.engines.output.text(&Instances::all(&entries))
+        self.engines.output.text(&Listed::instances(&entries))
     }
 }
 

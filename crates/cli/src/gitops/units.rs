@@ -6,11 +6,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use switchboard_console::fleet::{self as shown, Course, Member, Refused, Standing, Unit, UnitName, Why};
 use switchboard_kernel::moment::Moment;
-use switchboard_ledger::ids::{ApiRelation, EngineInstanceId, ManagedEnvironmentId, MoveStep, UserId};
+use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, MoveStep, UserId};
 use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{ApiToDatabase, ClusterUser};
-use switchboard_ledger::{Filter, Ledger, LedgerError};
-use switchboard_service::fleet::{Entry, Fleet, FleetError};
+use switchboard_ledger::{Filter, Ledger};
+use switchboard_service::fleet::{self, Entry, Fleet, FleetError};
 
 use crate::failure;
 
@@ -22,8 +21,7 @@ pub struct Units {
 
 /// What rows are called.
 struct Names {
-    tenants: BTreeMap<UserId, String>,
-    environments: BTreeMap<ManagedEnvironmentId, String>,
+    units: fleet::Names,
     instances: BTreeMap<EngineInstanceId, String>,
 }
 
@@ -50,15 +48,10 @@ impl Units {
         })
     }
 
-    async fn names(&self, entries: &[Entry]) -> Result<Names, LedgerError> {
-        let users: Vec<ClusterUser> = self.ledger.list(&Filter::all()).await?;
-        let of_environments = Filter::all().is("db_relation_type", ApiRelation::ManagedEnvironment);
-        let environments: Vec<ApiToDatabase> = self.ledger.list(&of_environments).await?;
+    async fn names(&self, entries: &[Entry]) -> Result<Names, FleetError> {
         let instances = entries.iter().map(|entry| &entry.candidate.instance);
         Ok(Names {
-            // A tenant of the original may have no name but the uid of its namespace.
-            tenants: users.into_iter().map(|user| (user.id, user.display_name.unwrap_or(user.user_name))).collect(),
-            environments: environments.into_iter().map(|row| (row.relation_key.into(), row.name)).collect(),
+            units: self.fleet.names().await?,
             instances: instances.map(|row| (row.id.clone(), row.namespace.clone())).collect(),
         })
     }
@@ -82,10 +75,9 @@ impl shown::Fleet for Units {
 }
 
 impl Names {
-    /// An environment that nobody named is the tenant's own namespace.
+    /// As a move takes it: what is shown is what can be asked for.
     fn unit(&self, user: &UserId, environment: &ManagedEnvironmentId) -> UnitName {
-        let tenant = self.tenants.get(user).cloned().unwrap_or_else(|| user.to_string());
-        UnitName { tenant, environment: self.environments.get(environment).cloned() }
+        UnitName { tenant: self.units.tenant(user), environment: self.units.environment(environment) }
     }
 
     fn instance(&self, id: &EngineInstanceId) -> String {
@@ -133,7 +125,7 @@ fn member(entry: &Entry) -> Member {
 fn refused(error: &FleetError) -> Refused {
     let why = match error {
         FleetError::NoInstance(_) | FleetError::NoUnit { .. } | FleetError::NoMove => Why::Missing,
-        FleetError::Cannot(_) => Why::Conflict,
+        FleetError::Cannot(_) | FleetError::Several { .. } => Why::Conflict,
         _ => Why::Failed,
     };
     let told = failure::tell(error);
@@ -156,5 +148,9 @@ mod tests {
         let there = refused(&FleetError::Cannot(CannotMove::There));
         assert_eq!(there.why, Why::Conflict);
         assert!(there.hint.starts_with("nothing is to be done"), "{there:?}");
+        let uids = vec!["a".to_string(), "b".to_string()];
+        let several = refused(&FleetError::Several { what: "tenant", name: "team".to_string(), uids });
+        assert_eq!(several.what, "could not tell which tenant is meant: 2 are called `team`, by uid `a`, `b`");
+        assert_eq!((several.why, several.hint.starts_with("give the uid")), (Why::Conflict, true), "{several:?}");
     }
 }

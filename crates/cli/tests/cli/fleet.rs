@@ -77,7 +77,10 @@ async fn a_fleet_is_told_in_every_form_and_watched() {
     assert_eq!((&added["namespace"], &added["state"]), (&"argocd".into(), &"active".into()));
     let id = added["id"].as_str().unwrap();
     let wide = told(&ground, &["fleet", "list", "-o", "wide"], true).await;
-    assert!(wide.starts_with("Namespace  State   Applications  Units   Moving  Id\n") && wide.contains(id), "{wide}");
+    assert!(wide.starts_with("Namespace  State   Applications  Units   Moving  Id ") && wide.contains(id), "{wide}");
+    let none = run(&ground, &["fleet", "list", "--units"], true).await;
+    assert!(none.stdout.is_empty() && said(&none).starts_with("no units\nhint: "), "{}", said(&none));
+    assert_eq!(told(&ground, &["fleet", "list", "--units", "-o", "json"], true).await, "[]\n");
     let yaml = told(&ground, &["fleet", "cordon", "argocd", "-o", "yaml"], true).await;
     assert!(yaml.contains("\nstate: cordoned\n"), "{yaml}");
     let odd = run(&ground, &["fleet", "list", "-o", "xml"], true).await;
@@ -93,6 +96,39 @@ async fn a_fleet_is_told_in_every_form_and_watched() {
     assert_eq!(watching.wait().unwrap().code(), Some(0));
     let removed = told(&ground, &["fleet", "remove", "argocd", "-o", "json"], true).await;
     assert_eq!(serde_json::from_str::<Value>(&removed).unwrap()["id"], id);
+}
+
+/// Namespaces of one name on two clusters, over one database: what is told is what was asked about.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_is_told_of_the_cluster_that_was_asked_about() {
+    let (ground, other) = (Ground::bare().await, Ground::bare().await);
+    told(&ground, &["migrate"], false).await;
+    let about = async |of: &Ground, arguments: &[&str]| -> Value {
+        let mut command = command(&ground, &[&["fleet"], arguments].concat(), false);
+        command.args(["-o", "json", "--kubeconfig"]).arg(of.kubeconfig());
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mut ids = Vec::new();
+    for (of, most) in [(&ground, "5"), (&other, "7")] {
+        let added = about(of, &["add", "argocd", "--create-namespace", "--max-applications", most]).await;
+        assert_eq!(added["maxApplications"].to_string(), most);
+        let system = of.get("/api/v1/namespaces/kube-system").await.unwrap();
+        assert_eq!(added["cluster"], system["metadata"]["uid"]);
+        ids.push(added["id"].clone());
+    }
+    for (of, id) in [(&ground, &ids[0]), (&other, &ids[1])] {
+        let cordoned = about(of, &["cordon", "argocd"]).await;
+        assert_eq!((&cordoned["id"], &cordoned["state"]), (id, &"cordoned".into()));
+        let again = about(of, &["uncordon", "argocd"]).await;
+        assert_eq!((&again["id"], &again["state"]), (id, &"active".into()));
+    }
+    let wide = told(&ground, &["fleet", "list", "-o", "wide"], true).await;
+    assert!(wide.lines().next().is_some_and(|line| line.ends_with("  Cluster")) && wide.lines().count() == 3, "{wide}");
+    for (of, id) in [(&other, &ids[1]), (&ground, &ids[0])] {
+        assert_eq!(about(of, &["remove", "argocd"]).await["id"], *id);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -128,6 +128,11 @@ async fn a_unit_is_moved_through_the_console_by_who_may() {
         assert_eq!((given, &problem["detail"]), (status, &json!(detail)), "{problem}");
         assert!(!problem["hint"].as_str().unwrap().is_empty(), "{problem}");
     }
+    let units = yard.fleet(&["list", "--units"]);
+    assert_eq!(
+        units,
+        "Tenant  Environment  Instance  Applications  Moving\nteam    -            argocd    1             -\n"
+    );
     let (status, done) = yard.move_to(&mover, "team", "argocd-2");
     assert_eq!(status, 200, "{done}");
     assert_eq!(done["done"], "team is on its way from argocd to argocd-2");

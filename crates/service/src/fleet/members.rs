@@ -9,9 +9,9 @@ use switchboard_gitops::fleet::moving::is_open;
 use switchboard_gitops::fleet::setup::{Limits, Reach, Registration, configuration, definitions, register};
 use switchboard_gitops::flow::tenant::Namespace;
 use switchboard_gitops::kinds::{self, credential, deployment, environment, sync_run};
-use switchboard_ledger::ids::{InstanceState, Uid};
-use switchboard_ledger::rows::EngineInstance;
+use switchboard_ledger::ids::{InstanceState, KubernetesRelation, Uid};
 use switchboard_ledger::rows::fleet::{Member, Move};
+use switchboard_ledger::rows::{EngineInstance, KubernetesToDatabase};
 use switchboard_ledger::{Change, Filter, LedgerError, View};
 
 use super::gather::all;
@@ -45,6 +45,8 @@ pub struct Entry {
     pub candidate: Candidate,
     /// Units that are on their way to it or away from it.
     pub moving: usize,
+    /// What its cluster is known by: the uid of `kube-system`, or the row of one whose uid nobody knows.
+    pub cluster: String,
 }
 
 impl Fleet {
@@ -184,13 +186,19 @@ pub(super) async fn entry_of(view: &mut View, namespace: &str, cluster: &Uid) ->
 pub(crate) async fn entries(view: &mut View) -> Result<Vec<Entry>, LedgerError> {
     let mut moves: Vec<Move> = all(view).await?;
     moves.retain(is_open);
+    let of_clusters = Filter::all().is("db_relation_type", KubernetesRelation::EngineCluster);
+    let clusters: Vec<KubernetesToDatabase> = view.list(&of_clusters).await?;
     let mut entries = Vec::new();
     for candidate in instance::candidates(view).await? {
         let id = &candidate.instance.id;
         let moving = moves.iter().filter(|row| row.source == *id || row.target == *id).count();
-        entries.push(Entry { candidate, moving });
+        let row = candidate.instance.cluster.as_str();
+        let known = clusters.iter().find(|known| known.relation_key == row);
+        let cluster = known.map_or(row, |known| known.resource_uid.as_str()).to_string();
+        entries.push(Entry { candidate, moving, cluster });
     }
-    entries.sort_by(|a, b| a.candidate.instance.namespace.cmp(&b.candidate.instance.namespace));
+    let place = |entry: &Entry| (entry.candidate.instance.namespace.clone(), entry.cluster.clone());
+    entries.sort_by_key(place);
     Ok(entries)
 }
 
@@ -201,6 +209,7 @@ impl From<&Entry> for Value {
         json!({
             "namespace": instance.namespace,
             "id": instance.id.as_str(),
+            "cluster": entry.cluster,
             "state": member.as_ref().map_or("unregistered", |member| member.state.as_str()),
             "applications": applications,
             "maxApplications": member.as_ref().map(|member| member.max_applications),

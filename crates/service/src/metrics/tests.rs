@@ -70,6 +70,7 @@ fn entry(id: &str, cluster: &str, state: InstanceState) -> Entry {
             coming: Coming::default(),
         },
         moving: 0,
+        cluster: cluster.into(),
     }
 }
 

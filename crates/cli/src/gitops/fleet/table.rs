@@ -1,4 +1,4 @@
-//! Instances and moves, as tables for people and as they are for programs.
+//! Instances, units and moves, as tables for people and as they are for programs.
 
 use std::fmt;
 
@@ -6,25 +6,41 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use switchboard_ledger::rows::fleet::Move;
-use switchboard_service::fleet::Entry;
+use switchboard_service::fleet::{Entry, Placed};
 
 use crate::gitops::report::{Report, column, text, wide};
 
-/// Instances, one a line; for programs a list of them, or the one that was asked for.
-pub struct Instances(Report);
+/// Instances or units, one a line; for programs a list of them, or the one that was asked for.
+pub struct Listed(Report);
 
-impl Instances {
-    /// All of them.
-    pub fn all(entries: &[Entry]) -> Self {
-        Self::of(entries.iter().map(Value::from).collect(), false)
+impl Listed {
+    /// Instances.
+    pub fn instances(entries: &[Entry]) -> Self {
+        Self::of_instances(entries.iter().map(Value::from).collect(), false)
     }
 
-    /// One of them.
-    pub fn one(entry: &Entry) -> Self {
-        Self::of(vec![Value::from(entry)], true)
+    /// One instance.
+    pub fn instance(entry: &Entry) -> Self {
+        Self::of_instances(vec![Value::from(entry)], true)
     }
 
-    fn of(objects: Vec<Value>, is_one: bool) -> Self {
+    /// Units.
+    pub fn units(units: &[Placed]) -> Self {
+        let columns = vec![
+            column("Tenant", |one, _| text(one, "/tenant")),
+            column("Environment", |one, _| text(one, "/environment")),
+            column("Instance", |one, _| text(one, "/instance")),
+            column("Applications", |one, _| number(one, "/applications").to_string()),
+            column("Moving", |one, _| one["movingTo"].as_str().map_or("-".to_string(), |to| format!("to {to}"))),
+            wide("Tenant-Uid", |one, _| text(one, "/tenantUid")),
+            wide("Environment-Uid", |one, _| text(one, "/environmentUid")),
+            wide("Cluster", |one, _| text(one, "/cluster")),
+        ];
+        let objects = units.iter().map(Value::from).collect();
+        Self(Report { columns, objects, is_one: false, now: Timestamp::UNIX_EPOCH })
+    }
+
+    fn of_instances(objects: Vec<Value>, is_one: bool) -> Self {
         let columns = vec![
             column("Namespace", |one, _| text(one, "/namespace")),
             column("State", |one, _| text(one, "/state")),
@@ -32,6 +48,7 @@ impl Instances {
             column("Units", |one, _| used(one, "/units", "/maxUnits")),
             column("Moving", |one, _| number(one, "/moving").to_string()),
             wide("Id", |one, _| text(one, "/id")),
+            wide("Cluster", |one, _| text(one, "/cluster")),
         ];
         Self(Report { columns, objects, is_one, now: Timestamp::UNIX_EPOCH })
     }
@@ -47,13 +64,13 @@ fn used(one: &Value, used: &str, max: &str) -> String {
     format!("{}{}", number(one, used), of.unwrap_or_default())
 }
 
-impl fmt::Display for Instances {
+impl fmt::Display for Listed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl Serialize for Instances {
+impl Serialize for Listed {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.0.objects.first().filter(|_| self.0.is_one) {
             Some(one) => one.serialize(to),
