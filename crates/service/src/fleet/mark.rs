@@ -62,6 +62,17 @@ impl Engine {
 }
 
 impl Fleet {
+    /// Whether a namespace can be taken for this database: one that says it is another's cannot, without `force`.
+    pub(super) async fn may_take(&self, namespace: &str, force: bool) -> Result<(), FleetError> {
+        // It is given a name of its own only when it takes something.
+        let database = settings::database(self.store.ledger()).await?;
+        let found = self.engine.marked(namespace).await?;
+        match found.is_some_and(|found| found.is_of_another(database.as_deref())) {
+            true if !force => Err(FleetError::OfAnother(namespace.to_string())),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes a namespace for this database. One that says it is another's is taken only with `force`.
     pub(super) async fn take(&self, namespace: &str, force: bool) -> Result<(), FleetError> {
         let database = settings::own_database(self.store.ledger()).await?;

@@ -59,13 +59,15 @@ impl Fleet {
         if !wanted.force && self.is_tenant(wanted.namespace).await? {
             return Err(FleetError::IsTenant(wanted.namespace.to_string()));
         }
+        // Before anything is made: what is refused leaves the cluster as it was.
+        self.may_take(wanted.namespace, wanted.force).await?;
+        let namespace = self.namespace(wanted.namespace, wanted.create).await?;
         for definition in definitions() {
             self.engine.create(&definition).await?;
         }
         self.engine.established("applications.argoproj.io").await?;
         self.engine.established("appprojects.argoproj.io").await?;
-        let namespace = self.namespace(wanted.namespace, wanted.create).await?;
-        // First: nothing is made in what is another's, and what is registered is known to be ours by whoever restores.
+        // Before anything is made in it: what is registered is known to be ours by whoever restores.
         self.take(wanted.namespace, wanted.force).await?;
         let mut key = [0; KEY_BYTES];
         SystemRandom::new().fill(&mut key).expect("the system gives random bytes");

@@ -1,22 +1,25 @@
-//! Who asks about the fleet by a name gets what is meant by it, or is told that several are.
+//! Who asks about the fleet by a name gets what is meant by it, or is told that several are; who is refused has changed nothing.
 
 use serde_json::{Value, json};
+use switchboard_cluster::Cluster;
+use switchboard_gitops::fleet::setup::{Limits, Reach};
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{InstanceState, MoveStep};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::*;
 use switchboard_service::Store;
-use switchboard_service::fleet::{Fleet, FleetError, Placed};
+use switchboard_service::fleet::{Engine, Fleet, FleetError, Placed, Wanted};
 
 use crate::base::{Base, on_both};
 use crate::fleet::{OTHER, placed};
-use crate::stage::{ARGOCD, Stage, plain, send, uid};
+use crate::stage::{ARGOCD, Stage, create, plain, send, uid};
 
 on_both! {
     tenants_of_one_name_are_moved_by_the_uids_of_their_namespaces
     environments_of_one_name_are_moved_by_their_uids
     units_are_told_with_where_they_are_and_who_keeps_an_instance
     an_instance_is_told_by_its_cluster
+    an_add_that_is_refused_changes_nothing
 }
 
 fn to_prod() -> Value {
@@ -157,4 +160,35 @@ async fn an_instance_is_told_by_its_cluster(base: Base) {
         let entry = entries.iter().find(|entry| entry.candidate.instance.id == member.instance).unwrap();
         assert_eq!(Value::from(entry)["cluster"], system["metadata"]["uid"]);
     }
+}
+
+/// On a cluster that no Argo CD was on.
+async fn an_add_that_is_refused_changes_nothing(base: Base) {
+    let cluster = Cluster::ephemeral().await;
+    cluster.start_controllers();
+    let client = cluster.client();
+    let ledger = base.ready().await;
+    let fleet = Fleet::new(Store::new(ledger.clone(), tokio::runtime::Handle::current()), client.clone(), true);
+    let limits = Limits { max_applications: None, max_environments: None };
+    let wanted = Wanted { namespace: "third", limits, reach: Reach::Cluster, create: false, force: false, anew: false };
+    let kinds = async || {
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        send(&client, "GET", path, Value::Null).await.unwrap()["items"].as_array().unwrap().len()
+    };
+    let before = ledger.export().await.unwrap();
+    assert!(matches!(fleet.add(&wanted).await, Err(FleetError::NoNamespace(_))));
+    assert_eq!(kinds().await, 0, "there is no such namespace");
+    create(&client, "/api/v1/namespaces", json!({"metadata": {"name": "third"}})).await;
+    Engine::new(client.clone()).mark("third", Some("another")).await.unwrap();
+    for create in [false, true] {
+        let told = fleet.add(&Wanted { create, ..wanted }).await;
+        assert!(matches!(told, Err(FleetError::OfAnother(_))));
+        assert_eq!(kinds().await, 0, "it is another database's");
+    }
+    let odd = fleet.add(&Wanted { namespace: "No_Name", create: true, ..wanted }).await;
+    assert!(matches!(odd, Err(FleetError::Engine(_))));
+    assert_eq!(kinds().await, 0, "there can be no such namespace");
+    assert_eq!(ledger.export().await.unwrap(), before, "nor is anything written down");
+    fleet.add(&Wanted { force: true, ..wanted }).await.unwrap();
+    assert_eq!(kinds().await, 2);
 }
