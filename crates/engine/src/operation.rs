@@ -173,12 +173,8 @@ pub fn next(state: &Value, mut tasks: Vec<Task>, now: Timestamp) -> Step {
     tasks.retain(|task| only.is_empty() || only.iter().any(|one| names(one, &task.key)));
     tasks
         .sort_by_key(|task| (task.wave, kind_order(&task.key.kind), task.key.name.clone(), task.key.namespace.clone()));
-    let denied: Vec<String> = tasks.iter().filter_map(|task| task.denied.clone()).collect();
-    if !denied.is_empty() {
-        let mut state = state.clone();
-        set_results(&mut state, &tasks, false);
-        let message = format!("one or more synchronization tasks are not valid: {}", distinct(denied).join("; "));
-        return failed(&state, "Failed", &message, now);
+    if let Some(step) = invalid(state, &tasks, now) {
+        return step;
     }
     let prune = operation["sync"]["prune"] == true;
     if operation["sync"]["dryRun"] != true {
@@ -193,6 +189,18 @@ pub fn next(state: &Value, mut tasks: Vec<Task>, now: Timestamp) -> Step {
     let message =
         if tasks.is_empty() { "successfully synced (no more tasks)" } else { "successfully synced (all tasks run)" };
     Step::Over(ended(&state, "Succeeded", message, now))
+}
+
+/// The end of an operation with a task that must not be; nothing when all may.
+pub fn invalid(state: &Value, tasks: &[Task], now: Timestamp) -> Option<Step> {
+    let denied: Vec<String> = tasks.iter().filter_map(|task| task.denied.clone()).collect();
+    if denied.is_empty() {
+        return None;
+    }
+    let mut state = state.clone();
+    set_results(&mut state, tasks, false);
+    let message = format!("one or more synchronization tasks are not valid: {}", distinct(denied).join("; "));
+    Some(failed(&state, "Failed", &message, now))
 }
 
 /// A task, whether it is as wanted, how it does, whether it is early.

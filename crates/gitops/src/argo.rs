@@ -3,6 +3,7 @@
 pub mod application;
 pub mod cluster_secret;
 pub mod keys;
+pub mod new_namespace;
 pub mod operation;
 pub mod project;
 pub mod repository_secret;

@@ -53,6 +53,10 @@ impl Work<'_> {
             let step = operation::failed(&state, "Failed", &format!("namespace auto creation failed: {why}"), self.now);
             return Ok(self.stepped(step));
         }
+        let denied: Vec<Task> = self.namespace_denied(&targets, scope)?.into_iter().collect();
+        if let Some(step) = operation::invalid(&state, &denied, self.now) {
+            return Ok(self.stepped(step));
+        }
         let tasks = self.tasks(&targets, &live, scope);
         match operation::next(&state, tasks, self.now) {
             Step::Write(keys) => self.writes(&state, &targets, &live, keys).map(Some),
@@ -164,6 +168,18 @@ impl Work<'_> {
             Key { group: String::new(), kind: "Namespace".into(), namespace: String::new(), name: name.to_string() };
         let asked = has_sync_option(&self.before["operation"], "CreateNamespace=true");
         (asked && !name.is_empty() && !targets.wanted.contains_key(&key)).then_some(key)
+    }
+
+    /// The task to make a namespace that the project does not permit. Argo CD asks the project only for one that is not there, and
+    /// does so whatever else of the Application is synced.
+    fn namespace_denied(&self, targets: &Targets, scope: &Scope) -> Result<Option<Task>, Stop> {
+        let Some(key) = self.creates_namespace(targets) else { return Ok(None) };
+        let denied = scope.project.refuses(&scope.cluster, &key.group, &key.kind, &key.namespace, &key.name);
+        if denied.is_none() || self.view.at(Engine::TO).get(&NAMESPACES, "", &key.name)?.is_some() {
+            return Ok(None);
+        }
+        let what = What::Apply { same: false, health: None, early: false };
+        Ok(Some(Task { key, version: "v1".into(), wave: 0, what, denied, refused: None, images: vec![] }))
     }
 
     fn namespace_refused(&self, targets: &Targets, scope: &Scope) -> Option<String> {

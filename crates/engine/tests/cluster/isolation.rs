@@ -198,3 +198,47 @@ async fn a_path_leads_out_of_no_repository() {
     }
     assert!(stage.get(&format!("{MAPS}/a")).await.is_none());
 }
+
+/// A project as the GitOps Service makes it for a tenant with an environment: a namespace is made there if it is permitted, by name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_is_made_only_if_the_project_permits_it() {
+    let stage = Stage::new().await;
+    let there = stage.other("team").await;
+    let spec = json!({"sourceRepos": ["file://**"], "destinations": [{"name": "managed-env-1", "namespace": "*"}],
+        "clusterResourceWhitelist": [{"group": "", "kind": "Namespace", "name": "asked"}]});
+    stage.project("team", spec).await;
+    let repository = Repository::new();
+    repository.write("deploy/a.yaml", &config_map("a", "one")).write("deploy/b.yaml", &config_map("b", "one"));
+    repository.commit();
+    let mut policy = automated();
+    policy["syncOptions"] = json!(["CreateNamespace=true"]);
+    let words = "resource :Namespace is not permitted in project team";
+    for (name, namespace) in [("shop", "asked"), ("thief", "unasked")] {
+        let more = json!({"project": "team", "destination": {"name": "managed-env-1", "namespace": namespace}});
+        stage.application(name, &repository, policy.clone(), more).await;
+    }
+    stage.shows("shop", "Synced", "Healthy").await;
+    let refused = stage.until_application("thief", words, fails(words)).await;
+    let result = &refused["status"]["operationState"]["syncResult"]["resources"][0];
+    assert_eq!((&result["kind"], &result["name"]), (&json!("Namespace"), &json!("unasked")), "{result}");
+    // Nor for some of what it deploys.
+    let some = json!([{"kind": "ConfigMap", "name": "a"}]);
+    let sync = json!({"revision": "main", "syncOptions": ["CreateNamespace=true"], "resources": some});
+    stage.patch("thief", json!({"operation": {"sync": sync, "retry": null}, "status": {"operationState": null}})).await;
+    let failed = |one: &Value| {
+        let state = &one["status"]["operationState"];
+        state["operation"]["sync"]["resources"] == some && state["phase"] == "Failed" && fails(words)(one)
+    };
+    stage.until_application("thief", "refused for some", failed).await;
+    let get = async |path: &str| there.request::<Value>(http::Request::get(path).body(Vec::new()).unwrap()).await;
+    assert!(get("/api/v1/namespaces/asked/configmaps/a").await.is_ok());
+    assert!(get("/api/v1/namespaces/unasked").await.is_err());
+    // One that is there needs no permission.
+    let body = json!({"metadata": {"name": "unasked"}}).to_string().into_bytes();
+    let made = http::Request::post("/api/v1/namespaces").header("Content-Type", "application/json").body(body);
+    there.request::<Value>(made.unwrap()).await.unwrap();
+    stage
+        .patch("thief", json!({"operation": {"sync": {"revision": "main", "syncOptions": ["CreateNamespace=true"]}}}))
+        .await;
+    stage.shows("thief", "Synced", "Healthy").await;
+}

@@ -18,7 +18,7 @@ const USERNAME: &str = "username";
 /// The project of a tenant on an Argo CD of this namespace.
 ///
 /// The original permits every namespace of Argo CD's own cluster to every tenant. Here a tenant has its own namespaces there,
-/// and none if there are none.
+/// and none if there are none. What has no namespace is nobody's, but for [`new_namespace`](super::new_namespace::permitted).
 pub fn object(
     user: &UserId,
     namespace: &str,

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use switchboard_object::yaml;
 
-use super::{IN_CLUSTER, environment_of, keys};
+use super::{IN_CLUSTER, environment_of, keys, new_namespace};
 use crate::kinds::condition::{self, ERROR_OCCURRED, Truth};
 use crate::kinds::deployment::{
     DeploymentStatus, Health, ReconciledDestination, ReconciledSource, ReconciledState, ResourceStatus, SyncStatus,
@@ -16,6 +16,9 @@ use crate::kinds::deployment::{
 
 /// The largest status that is unpacked.
 const MAX_STATUS_BYTES: u64 = 16 << 20;
+
+/// Argo CD's condition of a sync that failed.
+const SYNC_ERROR: &str = "SyncError";
 
 /// Why a stored status is not understood.
 #[derive(Debug, thiserror::Error)]
@@ -107,10 +110,15 @@ pub fn compared_environment(status: &Value) -> Option<&str> {
 
 fn conditions(before: &DeploymentStatus, status: &Value, now: &str) -> Vec<condition::Condition> {
     let mut after = before.conditions.clone();
-    let reported: Vec<&Value> = status["conditions"].as_array().into_iter().flatten().collect();
-    for one in &reported {
-        let r#type = one["type"].as_str().unwrap_or_default();
-        let message = one["message"].as_str().unwrap_or_default();
+    let refused = new_namespace::refused(status);
+    let said = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_string();
+    let reported = status["conditions"].as_array().into_iter().flatten();
+    let reported = reported.map(|one| (said(one, "type"), said(one, "message")));
+    // One that is tried again for ever is never told by Argo CD as a condition.
+    let reported = reported.filter(|(r#type, _)| refused.is_none() || r#type != SYNC_ERROR);
+    let own = refused.iter().map(|why| (SYNC_ERROR.to_string(), why.clone()));
+    let reported: Vec<(String, String)> = reported.chain(own).collect();
+    for (r#type, message) in &reported {
         if !r#type.is_empty() && r#type != ERROR_OCCURRED {
             condition::set(&mut after, r#type, Truth::True, r#type, message, now);
         }
@@ -118,7 +126,7 @@ fn conditions(before: &DeploymentStatus, status: &Value, now: &str) -> Vec<condi
     let over: Vec<String> = after
         .iter()
         .map(|c| c.r#type.clone())
-        .filter(|r#type| r#type != ERROR_OCCURRED && !reported.iter().any(|one| one["type"] == **r#type))
+        .filter(|r#type| r#type != ERROR_OCCURRED && !reported.iter().any(|(one, _)| one == r#type))
         .collect();
     for r#type in over {
         condition::resolve(&mut after, &r#type, now);

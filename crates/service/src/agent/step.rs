@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use switchboard_gitops::argo::{
-    application::is_in_cluster, application_name, cluster_secret, credential_name, environment_name, project,
-    project_name, repository_secret, spec_field,
+    application::is_in_cluster, application_name, cluster_secret, credential_name, environment_name, new_namespace,
+    project, project_name, repository_secret, spec_field,
 };
 use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
 use switchboard_gitops::flow::operation::removed;
@@ -178,7 +178,11 @@ async fn application(
     let project = match owner.as_ref().filter(|_| isolated) {
         // Its unit may have gone to another Argo CD meanwhile: who makes a project here again fights with the move that removes it.
         Some(owner) if wanted.is_none() && is_elsewhere(view, owner, &row.instance).await? => None,
-        Some(owner) => project_of(view, owner, namespace).await?,
+        Some(owner) => {
+            let is_about_project = owner.as_str() == row.resource_id;
+            let looks = is_about_project || new_namespace::matters(wanted.as_ref(), live.project.as_ref());
+            project_of(view, owner, namespace, looks).await?
+        }
         None => None,
     };
     let environment = wanted.as_ref().and_then(|wanted| wanted.environment.as_ref());
@@ -279,8 +283,14 @@ pub(super) async fn is_elsewhere(
     Ok(!used.is_empty() && !used.contains(from))
 }
 
-/// The project of a tenant as it should be; none for a tenant with nothing to deploy from or to.
-pub(super) async fn project_of(view: &mut View, user: &UserId, namespace: &str) -> Result<Option<Value>, ServiceError> {
+/// The project of a tenant as it should be; none for a tenant with nothing to deploy from or to. With `looks`, with the namespaces that
+/// its deployments ask for: that takes all of them.
+pub(super) async fn project_of(
+    view: &mut View,
+    user: &UserId,
+    namespace: &str,
+    looks: bool,
+) -> Result<Option<Value>, ServiceError> {
     let of_user = Filter::all().is("clusteruser_id", user);
     let (repositories, environments) = (view.list(&of_user).await?, view.list(&of_user).await?);
     if repositories.is_empty() && environments.is_empty() {
@@ -294,7 +304,13 @@ pub(super) async fn project_of(view: &mut View, user: &UserId, namespace: &str) 
     // Only who deploys to its own namespace may: the name of a namespace of another cluster says nothing about this one.
     let own: Vec<String> =
         tenant.filter(|_| own.is_some()).and_then(|tenant| tenant.display_name).into_iter().collect();
-    Ok(Some(project::object(user, namespace, &repositories, &environments, &own)))
+    let project = project::object(user, namespace, &repositories, &environments, &own);
+    let used = environments.iter().map(|row| &row.environment);
+    let applications: Vec<Application> = match looks && own.is_empty() && !environments.is_empty() {
+        true => view.list(&Filter::all().any("managed_environment_id", used)).await?,
+        false => Vec::new(),
+    };
+    Ok(Some(new_namespace::permitted(project, &applications)))
 }
 
 /// The Secret of an environment; none for one that is gone, and for a tenant's own namespace.

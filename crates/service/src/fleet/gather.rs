@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use switchboard_gitops::argo::{
-    self, API_VERSION, DATABASE_ID, application, cluster_secret, credential_name, environment_name, project,
-    project_name, repository_secret,
+    self, API_VERSION, DATABASE_ID, application, cluster_secret, credential_name, environment_name, new_namespace,
+    project, project_name, repository_secret,
 };
 use switchboard_gitops::fleet::moving::{Scene, is_held_by};
 use switchboard_gitops::repository::normalise;
@@ -207,7 +207,13 @@ impl Fleet {
             };
             let own: Vec<String> =
                 tenant.filter(|_| has_own).and_then(|tenant| tenant.display_name).into_iter().collect();
-            needs.push(project::object(&row.user, namespace, &repositories, &environments, &own));
+            let project = project::object(&row.user, namespace, &repositories, &environments, &own);
+            let used = environments.iter().map(|row| &row.environment);
+            let applications: Vec<Application> = match own.is_empty() && !environments.is_empty() {
+                true => view.list(&Filter::all().any("managed_environment_id", used)).await?,
+                false => Vec::new(),
+            };
+            needs.push(new_namespace::permitted(project, &applications));
         }
         needs.extend(credentials.iter().map(|row| repository_secret::object(row, namespace, self.isolated)));
         if !is_own {
