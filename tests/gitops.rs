@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "gitops/environments.rs"]
+mod environments;
 #[path = "gitops/faults.rs"]
 mod faults;
 #[path = "gitops/flows.rs"]
@@ -17,6 +19,8 @@ mod isolation;
 mod kubelet;
 #[path = "gitops/left.rs"]
 mod left;
+#[path = "gitops/moves.rs"]
+mod moves;
 #[path = "gitops/roles.rs"]
 mod roles;
 #[path = "gitops/stage.rs"]

@@ -4,20 +4,22 @@
 
 use serde_json::{Value, json};
 
+use super::environments::environments;
 use super::faults::{cluster_away, database_away, deleted};
 use super::isolation::isolated;
 use super::kubelet::BROKEN;
+use super::moves::moved;
 use super::roles::{Roles, Whom};
-use super::stage::{INSTANCES, Stage};
+use super::stage::Stage;
 use super::tenants::{namespace_gone, nothing_left};
 use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
 
 pub const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
 pub const DEPLOYMENT: &str = "GitOpsDeployment";
 pub const CREDENTIAL: &str = "GitOpsDeploymentRepositoryCredential";
-const ENVIRONMENT: &str = "GitOpsDeploymentManagedEnvironment";
+pub const ENVIRONMENT: &str = "GitOpsDeploymentManagedEnvironment";
 pub const SYNC_RUN: &str = "GitOpsDeploymentSyncRun";
-const ARGO: &str = "argoproj.io/v1alpha1";
+pub const ARGO: &str = "argoproj.io/v1alpha1";
 
 fn manifests(colour: &str, image: &str) -> [(&'static str, String); 2] {
     let settings =
@@ -59,7 +61,7 @@ pub fn colour(wanted: &'static str) -> impl Fn(Option<&Value>) -> bool {
     move |object| object.is_some_and(|object| object["data"]["colour"] == wanted)
 }
 
-fn condition(kind: &'static str, reason: &'static str) -> impl Fn(Option<&Value>) -> bool {
+pub fn condition(kind: &'static str, reason: &'static str) -> impl Fn(Option<&Value>) -> bool {
     move |object| {
         let all = object.and_then(|object| object["status"]["conditions"].as_array());
         all.is_some_and(|all| all.iter().any(|one| one["type"] == kind && one["reason"] == reason))
@@ -251,81 +253,6 @@ async fn ssh(stage: &Stage, roles: &mut Roles) {
     stage.until(("v1", "ConfigMap", "keyed", "settings"), "grey", colour("grey")).await;
 }
 
-/// Two environments of a tenant by a kubeconfig: one with a service account that is made on it and goes with it, one with the
-/// certificate of the kubeconfig. Its authority is nobody's but its own.
-async fn environments(stage: &Stage, roles: &mut Roles) {
-    stage.namespace("far").await;
-    let kubeconfig = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
-    let server = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: ")).unwrap().to_string();
-    secret(stage, "far", "cluster", "managed-environment", json!({ "kubeconfig": kubeconfig })).await;
-    commit(stage, "far", "gold", "web").await;
-    let url = format!("{}/far", stage.git.https);
-    let mut account = String::new();
-    for (name, is_own) in [("prod", true), ("stage", false)] {
-        stage.namespace(&format!("target-{name}")).await;
-        let made = stage
-            .create(json!({
-                "apiVersion": GITOPS, "kind": ENVIRONMENT, "metadata": { "name": name, "namespace": "far" },
-                "spec": {
-                    "apiURL": server, "credentialsSecret": "cluster", "allowInsecureSkipTLSVerify": false,
-                    "createNewServiceAccount": is_own,
-                },
-            }))
-            .await;
-        if is_own {
-            account = format!("argocd-manager-{}", made["metadata"]["uid"].as_str().unwrap());
-            stage.until(("v1", "ServiceAccount", "kube-system", &account), "made", |object| object.is_some()).await;
-            roles.bounce(stage, Whom::Backend);
-        }
-        let ready = condition("ConnectionInitializationSucceeded", "Succeeded");
-        stage.until((GITOPS, ENVIRONMENT, "far", name), "ready", ready).await;
-        let destination = json!({ "environment": name, "namespace": format!("target-{name}") });
-        stage.create(deployment("far", name, &url, "automated", destination)).await;
-    }
-    for name in ["prod", "stage"] {
-        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "gold", colour("gold")).await;
-        stage.until((GITOPS, DEPLOYMENT, "far", name), "synced", stands("Synced", "Healthy")).await;
-    }
-    let told = stage.get(GITOPS, DEPLOYMENT, "far", "prod").await.unwrap();
-    assert_eq!(told["status"]["reconciledState"]["destination"], json!({ "name": "prod", "namespace": "target-prod" }));
-    rotated(stage, roles).await;
-    for name in ["prod", "stage"] {
-        stage.delete(GITOPS, DEPLOYMENT, "far", name).await;
-        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "gone", gone).await;
-    }
-    stage.delete(GITOPS, ENVIRONMENT, "far", "prod").await;
-    roles.bounce(stage, Whom::Both);
-    stage.until(("v1", "ServiceAccount", "kube-system", &account), "gone", gone).await;
-    stage.delete(GITOPS, ENVIRONMENT, "far", "stage").await;
-    // Not sooner: what was deployed as `deployer` goes so, too.
-    stage.delete("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "deployer").await;
-}
-
-/// The kubeconfig gets another login: a token in place of a certificate.
-async fn rotated(stage: &Stage, roles: &mut Roles) {
-    let meta = json!({ "name": "deployer", "namespace": "far" });
-    stage.create(json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta })).await;
-    stage
-        .create(json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "deployer" },
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
-            "subjects": [{ "kind": "ServiceAccount", "name": "deployer", "namespace": "far" }],
-        }))
-        .await;
-    let token = stage.token("far", "deployer").await;
-    let text = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
-    let mut config: Value = serde_json::to_value(switchboard_object::yaml::read(&text).unwrap().value).unwrap();
-    config["users"][0]["user"] = json!({ "token": token });
-    stage.patch("v1", "Secret", "far", "cluster", json!({ "stringData": { "kubeconfig": config.to_string() } })).await;
-    roles.bounce(stage, Whom::Backend);
-    stage.argo_secret_says(&token).await;
-    roles.bounce(stage, Whom::Agent);
-    commit(stage, "far", "silver", "web").await;
-    for name in ["prod", "stage"] {
-        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "silver", colour("silver")).await;
-    }
-}
-
 /// A deployment with its finalizer stays until what it deployed is gone.
 async fn finalized(stage: &Stage, roles: &mut Roles) {
     stage.namespace("held").await;
@@ -345,40 +272,4 @@ async fn finalized(stage: &Stage, roles: &mut Roles) {
     let free = json!({ "metadata": { "finalizers": null } });
     stage.patch("v1", "ConfigMap", "held", "settings", free).await;
     stage.until((GITOPS, DEPLOYMENT, "held", "web"), "gone", gone).await;
-}
-
-/// The unit of `shop` moves while everybody works and is killed, and its children stay as they are.
-async fn moved(stage: &Stage, roles: &mut Roles) {
-    let children = async || {
-        let mut found = Vec::new();
-        for (version, kind, name) in [("v1", "ConfigMap", "settings"), ("apps/v1", "Deployment", "web")] {
-            let object = stage.get(version, kind, "shop", name).await.unwrap();
-            found.push((object["metadata"]["uid"].clone(), object["metadata"]["resourceVersion"].clone()));
-        }
-        found
-    };
-    let told = (GITOPS, DEPLOYMENT, "shop", "web");
-    let live = stage.until(told, "synced", stands("Synced", "Healthy")).await.unwrap();
-    let name = format!("gitopsdepl-{}", live["metadata"]["uid"].as_str().unwrap());
-    let source = stage.home(&name).await;
-    let target = INSTANCES.into_iter().find(|one| *one != source).unwrap();
-    let before = children().await;
-    // An agent carries it, and another one from where the first was killed.
-    stage.switchboard(&["fleet", "move", "shop", "--to", target, "--no-wait"], true);
-    stage.until((ARGO, "Application", target, &name), "copied", |object| object.is_some()).await;
-    roles.bounce(stage, Whom::Agent);
-    // Whoever asks for the same waits for its end.
-    stage.switchboard(&["fleet", "move", "shop", "--to", target], true);
-    assert_eq!(stage.home(&name).await, target);
-    let there = stage.until(told, "still synced", stands("Synced", "Healthy")).await;
-    assert!(there.is_some());
-    let moved = stage.get(ARGO, "Application", target, &name).await.unwrap();
-    assert_eq!(moved["metadata"].get("annotations"), None, "it is awake: {moved:#}");
-    assert!(moved["status"].get("operationState").is_none(), "nothing was synced, for nothing differed: {moved:#}");
-    assert_eq!(children().await, before, "uids and versions of children");
-    let user = live["metadata"]["namespace"].as_str().unwrap();
-    let listed: Value = serde_json::from_str(&stage.switchboard(&["fleet", "list", "-o", "json"], true)).unwrap();
-    assert!(listed.as_array().unwrap().iter().all(|one| one["moving"] == 0), "{user}: {listed:#}");
-    commit(stage, "shop", "violet", "web").await;
-    stage.until(("v1", "ConfigMap", "shop", "settings"), "violet", colour("violet")).await;
 }
