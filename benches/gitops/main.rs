@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use goals::Goals;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, PartialObjectMeta};
@@ -141,10 +141,12 @@ fn deployed(client: &kube::Client, count: usize) -> tokio::task::JoinHandle<()> 
         Api::namespaced_with(client.clone(), NAMESPACE, &resource);
     tokio::spawn(async move {
         let mut seen: BTreeSet<String> = BTreeSet::new();
-        let mut changes = watcher(applications, watcher::Config::default()).applied_objects().boxed();
+        // A server that has just begun does not serve the kind yet: it is asked again.
+        let changes = watcher(applications, watcher::Config::default()).default_backoff().applied_objects();
+        let mut changes = changes.filter_map(async |change| change.ok()).boxed();
         let all = async {
             while seen.len() < count {
-                let object = changes.try_next().await.unwrap().unwrap();
+                let object = changes.next().await.unwrap();
                 seen.insert(object.metadata.name.unwrap());
             }
         };

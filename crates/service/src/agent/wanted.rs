@@ -139,7 +139,7 @@ async fn known(
             if !accesses.iter().any(|access| access.instance == instance.id) {
                 return Ok(Known::Elsewhere);
             }
-            match project_of(view, user, namespace).await? {
+            match project_of(view, user, namespace, true).await? {
                 // As every look at a tenant's project is asked for.
                 Some(wanted) => {
                     Known::Here(wanted, user.clone(), OperationResource::Application, user.as_str().to_string())

@@ -25,6 +25,17 @@ pub struct Engine {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// It did not answer, or said no.
+    #[error("could not list every {kind} {within}")]
+    Unlisted {
+        /// Of which kind.
+        kind: String,
+        /// Of what.
+        within: String,
+        /// Why not.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// An act was refused.
     #[error("could not {act} {kind} `{name}`")]
     Refused {
         /// What was to be done.
@@ -91,7 +102,11 @@ impl Engine {
         match found {
             Ok(list) => list.iter().map(|object| told(object, api_version, kind)).collect(),
             Err(error) if code(&error) == Some(404) => Ok(vec![]),
-            Err(source) => Err(refused("list", kind, namespace, source)),
+            Err(source) => Err(EngineError::Unlisted {
+                kind: kind.to_string(),
+                within: within(namespace),
+                source: Box::new(source),
+            }),
         }
     }
 
@@ -201,6 +216,14 @@ fn reason(error: &kube::Error) -> Option<&str> {
     match error {
         kube::Error::Api(status) => Some(status.reason.as_str()),
         _ => None,
+    }
+}
+
+/// Where is looked, in words.
+fn within(namespace: &str) -> String {
+    match namespace {
+        "" => "of the cluster".to_string(),
+        namespace => format!("in namespace `{namespace}`"),
     }
 }
 

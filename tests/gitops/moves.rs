@@ -1,0 +1,67 @@
+//! Units move from one Argo CD to the other, and nothing that was deployed notices.
+
+use serde_json::Value;
+
+use super::flows::{ARGO, DEPLOYMENT, GITOPS, colour, commit, stands};
+use super::roles::{Roles, Whom};
+use super::stage::{INSTANCES, Stage};
+
+/// A unit with one deployment.
+pub struct Unit {
+    /// Its tenant.
+    pub tenant: &'static str,
+    /// Its environment; none for the tenant's own namespace.
+    pub environment: Option<&'static str>,
+    /// Its deployment.
+    pub deployment: &'static str,
+    /// Where that deploys to.
+    pub children: &'static str,
+    /// What that deploys from.
+    pub repository: &'static str,
+}
+
+/// A tenant with a public repository, and one whose repository needs the credential that moves along.
+pub async fn moved(stage: &Stage, roles: &mut Roles) {
+    let own = |tenant, repository| Unit { tenant, environment: None, deployment: "web", children: tenant, repository };
+    carried(stage, roles, &own("shop", "shop"), "violet").await;
+    carried(stage, roles, &own("closed", "private-web"), "amber").await;
+}
+
+/// Moves a unit, and deploys through where it is then: project and Secrets must be there.
+pub async fn carried(stage: &Stage, roles: &mut Roles, unit: &Unit, new: &'static str) {
+    let children = async || {
+        let mut found = Vec::new();
+        for (version, kind, name) in [("v1", "ConfigMap", "settings"), ("apps/v1", "Deployment", "web")] {
+            let object = stage.get(version, kind, unit.children, name).await.unwrap();
+            found.push((object["metadata"]["uid"].clone(), object["metadata"]["resourceVersion"].clone()));
+        }
+        found
+    };
+    let told = (GITOPS, DEPLOYMENT, unit.tenant, unit.deployment);
+    let live = stage.until(told, "synced", stands("Synced", "Healthy")).await.unwrap();
+    let name = format!("gitopsdepl-{}", live["metadata"]["uid"].as_str().unwrap());
+    let source = stage.home(&name).await;
+    let target = INSTANCES.into_iter().find(|one| *one != source).unwrap();
+    let before = children().await;
+    let mut command = vec!["fleet", "move", unit.tenant, "--to", target];
+    command.extend(unit.environment.iter().flat_map(|name| ["--environment", name]));
+    // An agent carries it, and another one from where the first was killed.
+    let mut unattended = command.clone();
+    unattended.push("--no-wait");
+    stage.switchboard(&unattended, true);
+    stage.until((ARGO, "Application", target, &name), "copied", |object| object.is_some()).await;
+    roles.bounce(stage, Whom::Agent);
+    // Whoever asks for the same waits for its end.
+    stage.switchboard(&command, true);
+    assert_eq!(stage.home(&name).await, target);
+    let there = stage.until(told, "still synced", stands("Synced", "Healthy")).await;
+    assert!(there.is_some());
+    let moved = stage.get(ARGO, "Application", target, &name).await.unwrap();
+    assert_eq!(moved["metadata"].get("annotations"), None, "it is awake: {moved:#}");
+    assert!(moved["status"].get("operationState").is_none(), "nothing was synced, for nothing differed: {moved:#}");
+    assert_eq!(children().await, before, "uids and versions of children");
+    let listed: Value = serde_json::from_str(&stage.switchboard(&["fleet", "list", "-o", "json"], true)).unwrap();
+    assert!(listed.as_array().unwrap().iter().all(|one| one["moving"] == 0), "{}: {listed:#}", unit.tenant);
+    commit(stage, unit.repository, new, "web").await;
+    stage.until(("v1", "ConfigMap", unit.children, "settings"), new, colour(new)).await;
+}
