@@ -12,6 +12,9 @@ use switchboard_ledger::rows::Application;
 use super::{IN_CLUSTER, spec_field};
 use crate::kinds::deployment::is_label;
 
+/// Where a project says which objects without a namespace it permits.
+pub const PERMITTED: &str = "clusterResourceWhitelist";
+
 /// The option that asks for it.
 const OPTION: &str = "CreateNamespace=true";
 
@@ -35,7 +38,7 @@ pub fn permitted(mut project: Value, applications: &[Application]) -> Value {
     let names: BTreeSet<String> = names.collect();
     if !names.is_empty() {
         let item = |name: String| json!({ "group": "", "kind": "Namespace", "name": name });
-        project["spec"]["clusterResourceWhitelist"] = names.into_iter().map(item).collect();
+        project["spec"][PERMITTED] = names.into_iter().map(item).collect();
     }
     project
 }
@@ -44,7 +47,20 @@ pub fn permitted(mut project: Value, applications: &[Application]) -> Value {
 /// Applications of the tenant ask for. Most ask for none, and none of them is read for another's sake.
 pub fn matters(application: Option<&Application>, project: Option<&Value>) -> bool {
     application.is_some_and(|row| row.spec_field.contains(OPTION))
-        || project.is_some_and(|project| listed(project, "/spec/clusterResourceWhitelist").next().is_some())
+        || project.is_some_and(|project| permits(project).next().is_some())
+}
+
+/// Whether an Argo CD took what a project should permit, but for the names: older ones know none, and their API server leaves them out
+/// without a word. Namespaces of any name are permitted then, on clusters that are the tenant's own. To ask for names again and again
+/// would end nothing.
+pub fn lost_names(live: &Value, wanted: &Value) -> bool {
+    let unnamed = json!({ "group": "", "kind": "Namespace" });
+    let count = permits(wanted).count();
+    count > 0 && permits(live).count() == count && permits(live).all(|item| *item == unnamed)
+}
+
+fn permits(project: &Value) -> impl Iterator<Item = &Value> {
+    project["spec"][PERMITTED].as_array().into_iter().flatten()
 }
 
 /// What a tenant is told of a namespace that its project did not permit: Argo CD names the project, and not what to do.
@@ -146,6 +162,22 @@ mod tests {
         more["spec"]["clusterResourceWhitelist"] = json!([item("bakery"), item("kube-system"), item("shop")]);
         assert!(!project::same(&more, &wanted));
         assert_eq!(permitted(plain.clone(), &rows[3..]), plain, "nobody asks");
+    }
+
+    /// Its API server leaves out what the kind does not have.
+    #[test]
+    fn a_project_of_an_argo_cd_without_names_is_not_written_again_and_again() {
+        let rows = ["a", "b"].map(|name| application("managed-env-1", name, &["CreateNamespace=true"]));
+        let wanted = permitted(tenant(&[]), &rows);
+        let mut pruned = wanted.clone();
+        for item in pruned["spec"][PERMITTED].as_array_mut().into_iter().flatten() {
+            item.as_object_mut().and_then(|item| item.remove("name"));
+        }
+        assert!(project::same(&pruned, &wanted));
+        assert!(!project::same(&pruned, &permitted(tenant(&[]), &rows[..1])), "one less is asked for");
+        assert!(!project::same(&pruned, &tenant(&[])), "none is");
+        pruned["spec"]["destinations"] = json!([]);
+        assert!(!project::same(&pruned, &wanted), "the rest counts");
     }
 
     #[test]

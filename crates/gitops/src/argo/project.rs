@@ -7,7 +7,7 @@ use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{AppProjectManagedEnvironment, AppProjectRepository};
 
 use super::keys::without_nothing;
-use super::{API_VERSION, IN_CLUSTER, environment_name, project_name};
+use super::{API_VERSION, IN_CLUSTER, environment_name, new_namespace, project_name};
 
 /// The kind.
 pub const KIND: &str = "AppProject";
@@ -48,8 +48,12 @@ pub fn object(
 ///
 /// All of the spec counts: a role, a source namespace or a permitted kind that somebody added is more than the tenant has.
 pub fn same(live: &Value, wanted: &Value) -> bool {
-    permitted(live) == permitted(wanted)
-        && live["metadata"]["annotations"][USERNAME] == wanted["metadata"]["annotations"][USERNAME]
+    let (mut has, mut should) = (permitted(live), permitted(wanted));
+    if new_namespace::lost_names(live, wanted) {
+        has.remove(new_namespace::PERMITTED);
+        should.remove(new_namespace::PERMITTED);
+    }
+    has == should && live["metadata"]["annotations"][USERNAME] == wanted["metadata"]["annotations"][USERNAME]
 }
 
 /// By key, what a project permits; where the order says nothing, without it.

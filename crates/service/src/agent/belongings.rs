@@ -118,17 +118,25 @@ fn is_used(view: &View, unit: &Unit, thing: &Thing, object: &Value) -> Result<bo
         Thing::Environment(_) => specs.any(|spec| spec["destination"]["name"] == *unit.name()),
         Thing::Project(_) => specs.any(|spec| spec["project"] == *unit.name()),
         Thing::Credential(_) => {
-            let url = url_of(object);
-            let is_read = specs.any(|spec| normalise(&text(&spec, "/source/repoURL")) == url);
+            // One of a project serves its Applications alone, and so does whoever else could take its place.
+            let (url, of) = (url_of(object), decoded(object, "/data/project"));
+            let reads = |spec: &Value| normalise(&text(spec, "/source/repoURL")) == url;
+            let is_read = specs.any(|spec| reads(&spec) && (of.is_empty() || spec["project"] == *of));
             let others = if is_read { at.list(&SECRETS, &here.labelled(DATABASE_ID))? } else { Vec::new() };
             let mut others = others.iter().map(|other| other.value());
-            is_read && !others.any(|other| text(&other, "/metadata/name") != unit.name() && url_of(&other) == url)
+            let serves = |other: &Value| url_of(other) == url && decoded(other, "/data/project") == of;
+            is_read && !others.any(|other| text(&other, "/metadata/name") != unit.name() && serves(&other))
         }
     })
 }
 
 /// The repository of a Secret, normalised; empty for one of a cluster.
 fn url_of(secret: &Value) -> String {
-    let url = STANDARD.decode(text(secret, "/data/url")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    normalise(&url.unwrap_or_default())
+    normalise(&decoded(secret, "/data/url"))
+}
+
+/// A value of a Secret; empty if there is none.
+fn decoded(secret: &Value, pointer: &str) -> String {
+    let bytes = STANDARD.decode(text(secret, pointer)).ok();
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }

@@ -45,7 +45,7 @@ pub(super) async fn is_moving(view: &mut View, row: &Application) -> Result<bool
     Ok(moves.iter().any(|one| one.environment == *environment && moving::is_open(one)))
 }
 
-/// Which namespace the Argo CD of a name has, and whether anything that was asked about an Application is not done. One that failed is
+/// Which namespace the Argo CD of a name has, and whether anything that was asked of it about an Application is not done. One that failed is
 /// tried again.
 ///
 /// # Errors
@@ -62,6 +62,6 @@ pub(super) async fn asked_at(
     if let Some(deployment) = object["metadata"]["name"].as_str().and_then(deployment_of) {
         about.extend(rows::removals(view, &deployment).await?);
     }
-    let is_asked = about.iter().any(|row| row.state != OperationState::Completed);
+    let is_asked = about.iter().any(|row| row.instance == instance.id && row.state != OperationState::Completed);
     Ok(Some((instance.namespace_uid, is_asked)))
 }

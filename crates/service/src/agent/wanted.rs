@@ -128,11 +128,14 @@ async fn known(
             if view.get::<ClusterUser>(&Key::from(user)).await?.is_none() {
                 return Ok(Known::Nowhere);
             }
-            if !isolated || is_moving(view, user).await? {
+            if !isolated {
                 return Ok(Known::Elsewhere);
             }
             if is_elsewhere(view, user, &instance.id).await? {
                 return left_behind(view, user, &instance.id).await;
+            }
+            if is_moving(view, user).await? {
+                return Ok(Known::Elsewhere);
             }
             let of_user = Filter::all().is("clusteraccess_user_id", user);
             let accesses: Vec<ClusterAccess> = view.list(&of_user).await?;

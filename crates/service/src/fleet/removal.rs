@@ -1,9 +1,12 @@
 //! An instance leaves the fleet.
 
+use std::collections::BTreeSet;
+
 use switchboard_gitops::argo::{DATABASE_ID, SECRET_TYPE};
 use switchboard_gitops::fleet::Candidate;
 use switchboard_gitops::fleet::moving::{ARRIVING, forget};
 use switchboard_gitops::flow::operation::{Wish, ask};
+use switchboard_gitops::kinds;
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource, OperationState};
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
@@ -39,6 +42,7 @@ impl Fleet {
                 _ if force => {}
                 removals => return Err(FleetError::Removing { namespace: namespace.to_string(), removals }),
             }
+            let rung: Vec<Operation> = view.list(&Filter::all().is("instance_id", &instance.id)).await?;
             let left: Vec<RepositoryCredentials> =
                 view.list(&Filter::all().is("repo_cred_engine_id", &instance.id)).await?;
             let changes = match left.is_empty() {
@@ -52,10 +56,22 @@ impl Fleet {
             // If not, somebody placed a unit there meanwhile.
             if self.store.commit(&changes).await? && left.is_empty() {
                 self.engine.mark(namespace, None).await?;
+                self.silence(namespace, &rung).await?;
                 return Ok(instance);
             }
         }
         Err(ServiceError::Contended { attempts: MAX_ATTEMPTS }.into())
+    }
+
+    /// Nothing rings any more for rows that went with their Argo CD.
+    async fn silence(&self, namespace: &str, rows: &[Operation]) -> Result<(), FleetError> {
+        let names: BTreeSet<String> = rows.iter().map(|row| kinds::operation::name(&row.id)).collect();
+        for ring in self.engine.list(kinds::API_VERSION, kinds::operation::KIND, namespace, "").await? {
+            if ring["metadata"]["name"].as_str().is_some_and(|name| names.contains(name)) {
+                self.engine.act(&forget(&ring)).await?;
+            }
+        }
+        Ok(())
     }
 
     /// No credential stays where nobody looks after it.

@@ -7,13 +7,13 @@ use switchboard_gitops::fleet::moving::CLEAN_MS;
 use switchboard_gitops::flow::operation::{self, Wish};
 use switchboard_ledger::ids::{MoveStep, OperationId, OperationResource};
 use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{EngineInstance, Operation};
+use switchboard_ledger::rows::{Application, EngineInstance, Operation};
 use switchboard_ledger::{Change, Moment};
 use switchboard_service::ids;
 
 use crate::base::{Base, on_both};
 use crate::fleet::{OTHER, carried, placed, to_environment, until_step};
-use crate::stage::{ARGO, ARGOCD, DEPLOYMENTS, Stage, plain};
+use crate::stage::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, Stage, plain};
 
 on_both! {
     what_is_being_deleted_keeps_what_it_needs_behind_its_unit
@@ -127,7 +127,6 @@ async fn a_move_ends_though_what_uses_its_source_stays_and_the_rest_goes_behind_
 async fn what_was_prepared_where_nothing_could_be_taken_away_goes_later(base: Base) {
     let mut stage = Stage::set(base, false).await;
     stage.carries = false;
-    stage.orphan_grace = std::time::Duration::from_secs(1);
     stage.start().await;
     stage.environment("shop", "one", "token-one").await;
     let (web, _) = to_environment(&stage, "one", "web").await;
@@ -141,7 +140,17 @@ async fn what_was_prepared_where_nothing_could_be_taken_away_goes_later(base: Ba
     let (row, placement) = (stage.all::<Move>().await.remove(0), stage.all::<Placement>().await.remove(0));
     let given_up = Move { step: MoveStep::Returned, ..row.clone() };
     let free = Placement { moving: None, ..placement.clone() };
-    stage.ledger.commit(&[Change::update(&row, &given_up), Change::update(&placement, &free)]).await.unwrap();
+    // What is asked of the source meanwhile is nothing to the copy.
+    let application = stage.all::<Application>().await.remove(0);
+    let wish = Wish {
+        instance: &row.source,
+        resource: OperationResource::Application,
+        resource_id: application.id.as_str(),
+        owner: &row.user,
+    };
+    let asked = operation::row(&wish, OperationId::from(ids::new()), Moment::default());
+    let changes = [Change::insert(&asked), Change::update(&row, &given_up), Change::update(&placement, &free)];
+    stage.ledger.commit(&changes).await.unwrap();
     stage.until("nothing left", async || (belongings(&stage, OTHER).await == 0).then_some(())).await;
     assert_eq!(belongings(&stage, ARGOCD).await, 2);
     assert_eq!(stage.until("one of it", async || stage.anywhere(&web).await).await.0, ARGOCD);
@@ -172,5 +181,7 @@ async fn an_instance_that_never_ends_its_removals_is_removed_by_force(base: Base
     let left: Vec<_> = stage.all::<EngineInstance>().await.into_iter().map(|one| one.namespace).collect();
     assert_eq!(left, [OTHER]);
     assert!(stage.all::<Operation>().await.iter().all(|row| !switchboard_service::rows::is_open(row)));
+    let rings = stage.listed(&format!("{GROUP}/namespaces/{ARGOCD}/operations")).await;
+    assert!(rings.is_empty(), "nobody would answer: {rings:?}");
     assert_eq!(placed(&stage, "shop", "api", plain()).await.1, OTHER);
 }

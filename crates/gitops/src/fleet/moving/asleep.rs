@@ -9,6 +9,7 @@ use crate::argo::application::{self, REFRESH};
 use crate::argo::spec_field::SpecError;
 use crate::argo::{API_VERSION, DATABASE_ID};
 use crate::flow::Target;
+use crate::kinds;
 
 /// Argo CD's word for an Application that it leaves as it is.
 const SKIP: &str = "argocd.argoproj.io/skip-reconcile";
@@ -92,18 +93,14 @@ pub fn is_going(object: &Value) -> bool {
 /// Lets an Application go without what it deployed.
 pub fn forget(object: &Value) -> Act {
     let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_string();
-    let secret = object["kind"] == "Secret";
+    let (api_version, kind) = match object["kind"].as_str() {
+        Some("Secret") => ("v1", "Secret"),
+        Some("AppProject") => (API_VERSION, "AppProject"),
+        Some(kinds::operation::KIND) => (kinds::API_VERSION, kinds::operation::KIND),
+        _ => (API_VERSION, application::KIND),
+    };
     Act::Forget {
-        target: Target {
-            api_version: if secret { "v1" } else { API_VERSION },
-            kind: match object["kind"].as_str() {
-                Some("Secret") => "Secret",
-                Some("AppProject") => "AppProject",
-                _ => application::KIND,
-            },
-            namespace: text("namespace"),
-            name: text("name"),
-        },
+        target: Target { api_version, kind, namespace: text("namespace"), name: text("name") },
         uid: text("uid"),
         version: text("resourceVersion"),
     }
