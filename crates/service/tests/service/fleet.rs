@@ -9,6 +9,7 @@ use switchboard_ledger::rows::*;
 use switchboard_service::fleet::{Advance, FleetError, Wanted};
 
 use crate::base::{Base, on_both};
+use crate::moved::deleted_without_an_end;
 use crate::stage::{
     ARGO, ARGOCD, CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, GROUP, Stage, create, plain, send, uid,
 };
@@ -496,13 +497,7 @@ async fn an_instance_that_still_removes_something_is_not_removed(base: Base) {
     let (web, _) = placed(&stage, "shop", "web", plain()).await;
     stage.settled().await;
     stage.add_instance(OTHER).await;
-    stage.argo.stuck(true);
-    stage.delete("shop", DEPLOYMENTS, "web").await;
-    stage
-        .until("a deletion that does not end", async || {
-            stage.application(&web).await.filter(|one| one["metadata"]["deletionTimestamp"].is_string())
-        })
-        .await;
+    deleted_without_an_end(&stage, "web", &web).await;
     // Its unit may be there or not: nothing of it has a row any more.
     let units: Vec<Placement> = stage.all().await;
     let gone: Vec<Change> = units.iter().map(Change::delete).collect();

@@ -38,15 +38,19 @@ async fn with_a_deletion_that_does_not_end(stage: &Stage) -> String {
     let (api, _) = to_environment(stage, "one", "api").await;
     stage.settled().await;
     stage.add_instance(OTHER).await;
+    deleted_without_an_end(stage, "api", &api).await;
+    api
+}
+
+/// Deletes a deployment of `shop` at the first Argo CD, which does not get done with it.
+pub async fn deleted_without_an_end(stage: &Stage, name: &str, uid: &str) {
     stage.argo.stuck(true);
-    stage.delete("shop", DEPLOYMENTS, "api").await;
+    stage.delete("shop", DEPLOYMENTS, name).await;
     stage
         .until("a deletion that does not end", async || {
-            let object = stage.application(&api).await?;
-            object["metadata"]["deletionTimestamp"].is_string().then_some(())
+            stage.application(uid).await.filter(|one| one["metadata"]["deletionTimestamp"].is_string())
         })
         .await;
-    api
 }
 
 /// Argo CD deletes nothing of an Application whose project or cluster is gone.
@@ -164,13 +168,7 @@ async fn an_instance_that_never_ends_its_removals_is_removed_by_force(base: Base
     let (web, _) = placed(&stage, "shop", "web", plain()).await;
     stage.settled().await;
     stage.add_instance(OTHER).await;
-    stage.argo.stuck(true);
-    stage.delete("shop", DEPLOYMENTS, "web").await;
-    stage
-        .until("a deletion that does not end", async || {
-            stage.application(&web).await.filter(|one| one["metadata"]["deletionTimestamp"].is_string())
-        })
-        .await;
+    deleted_without_an_end(&stage, "web", &web).await;
     // As if it had been moved away: what is being removed stays behind.
     let gone: Vec<Change> = stage.all::<Placement>().await.iter().map(Change::delete).collect();
     stage.ledger.commit(&gone).await.unwrap();
