@@ -2,7 +2,7 @@
 //! memory, and what it asks of the database; and ten times as many on the embedded cluster and SQLite, where every part of them should
 //! take as long as the one before. No Argo CD runs: what is measured ends where its work begins.
 //!
-//! `DEPLOYMENTS=100` makes it smaller. `SWITCHBOARD_ORIGINAL_BACKEND` and `SWITCHBOARD_ORIGINAL_AGENT` are the paths of the original's
+//! `DEPLOYMENTS=100` makes it smaller, `SIDES=ours,embedded` leaves the others out. `SWITCHBOARD_ORIGINAL_BACKEND` and `SWITCHBOARD_ORIGINAL_AGENT` are the paths of the original's
 //! binaries, built elsewhere; without them the comparison says so and is left out. It ends with an error, behind all tables, when a goal
 //! is missed.
 
@@ -26,6 +26,7 @@ use serde_json::json;
 use switchboard_ledger::server::Server;
 use switchboard_suite::process::{Up, binary};
 use switchboard_suite::real::Real;
+use tokio::sync::watch;
 use work::{Work, transactions};
 
 /// Tenants that share the deployments.
@@ -49,6 +50,10 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// How long nothing must have happened until it is called idle. PostgreSQL counts what a connection did up to ten seconds after it.
 const STILL: Duration = Duration::from_secs(25);
 
+/// How long is looked whether a process rests, and how much of a processor it may take then.
+const REST: Duration = Duration::from_secs(2);
+const AT_REST: f64 = 0.05;
+
 const DATABASE: &str = "gitops";
 const NAMESPACE: &str = "argocd-bench";
 
@@ -61,30 +66,49 @@ fn main() -> std::process::ExitCode {
         IDLE.as_secs()
     );
     println!("|---|---|---|---|---|---|---|---|");
-    let bare = runtime.block_on(bare(count));
-    let ours = runtime.block_on(ours(count));
-    println!("{:.0} % of what the API server alone could do", 100.0 * ours.a_second / bare);
-    goals.at_most("transactions of an idle service", ours.idle as f64, 0.0);
-    match original::binaries() {
+    let bare = is_wanted("bare").then(|| runtime.block_on(bare(count)));
+    let ours = is_wanted("ours").then(|| runtime.block_on(ours(count)));
+    if let (Some(bare), Some(ours)) = (bare, &ours) {
+        println!("{:.0} % of what the API server alone could do", 100.0 * ours.a_second / bare);
+    }
+    if let Some(ours) = &ours {
+        goals.at_most("transactions of an idle service", ours.idle as f64, 0.0);
+    }
+    match original::binaries().filter(|_| is_wanted("original")) {
         Some(binaries) => {
             let theirs = runtime.block_on(original::measure(count, &binaries));
-            let (times, bound) = (ours.a_second / theirs.a_second, bare / theirs.a_second);
-            println!("{times:.1} times the original's throughput; the API server alone does {bound:.1} times as much");
-            goals.at_least("times the original's throughput", times, TIMES_GOAL);
+            if let (Some(bare), Some(ours)) = (bare, &ours) {
+                let (times, bound) = (ours.a_second / theirs.a_second, bare / theirs.a_second);
+                println!(
+                    "{times:.1} times the original's throughput; the API server alone does {bound:.1} times as much"
+                );
+                goals.at_least("times the original's throughput", times, TIMES_GOAL);
+            }
         }
         None => println!(
             "the original: not measured, SWITCHBOARD_ORIGINAL_BACKEND and SWITCHBOARD_ORIGINAL_AGENT do not name its binaries"
         ),
     }
-    let parts = runtime.block_on(embedded(count * 10));
-    goals.at_most("the last part in firsts", parts[PARTS - 1] / parts[0], LINEAR_GOAL);
+    if is_wanted("embedded") {
+        let parts = runtime.block_on(embedded(count * 10));
+        goals.at_most(
+            "what a deployment of the last part takes, in those of the first",
+            parts[PARTS - 1] / parts[0],
+            LINEAR_GOAL,
+        );
+    }
     goals.judge()
+}
+
+/// Whether a side is among those that are asked for; all are if none is named.
+fn is_wanted(side: &str) -> bool {
+    std::env::var("SIDES").map_or(true, |sides| sides.split(',').any(|one| one == side))
 }
 
 /// How many times the original's throughput there should be.
 const TIMES_GOAL: f64 = 10.0;
 
-/// How many times as long as the first part the last may take, and still be called linear.
+/// How many times what one of the first part takes one of the last may take, and still be called linear.
 const LINEAR_GOAL: f64 = 1.3;
 
 /// What was measured of a side.
@@ -98,7 +122,8 @@ struct Measured {
 /// How many parts the deployments of the embedded cluster come in.
 const PARTS: usize = 4;
 
-/// Both roles in one process with the embedded cluster and SQLite: the seconds of each part.
+/// Both roles in one process with the embedded cluster and SQLite: what a deployment of each part takes of the processors. How long it takes
+/// says more of what else the machine does.
 async fn embedded(count: usize) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("switchboard.yaml");
@@ -109,18 +134,25 @@ async fn embedded(count: usize) -> Vec<f64> {
     let mut up = Up::start_with(&data, &["--config".as_ref(), config.as_os_str()]).unwrap();
     let client = up.client().await.unwrap();
     tenants(&client).await;
-    println!("| deployments | all Applications after | a second | resident |\n|---|---|---|---|");
+    println!(
+        "| deployments | all Applications after | a second | processor time of each | resident |\n|---|---|---|---|---|"
+    );
     let mut parts = Vec::new();
+    let mut all = applications(&client);
+    at_rest(up.id()).await;
     for part in 0..PARTS {
         let (from, to) = (count * part / PARTS, count * (part + 1) / PARTS);
-        let begin = Instant::now();
-        let all = deployed(&client, to);
+        let (begin, before) = (Instant::now(), work::seconds_of(up.id()));
         futures::stream::iter(from..to).for_each_concurrent(CREATE_AT_ONCE, |number| create(&client, number)).await;
-        all.await.unwrap();
+        deployed(&mut all, to).await;
         let took = begin.elapsed().as_secs_f64();
+        // What follows is part of it, and not of the next: otherwise the first would be the only one with none before it.
+        at_rest(up.id()).await;
+        let each = (work::seconds_of(up.id()) - before) * 1000.0 / (to - from) as f64;
         let resident = resident_kib(up.id()) as f64 / 1024.0;
-        println!("| {from} to {to} | {took:.1} s | {:.0} | {resident:.0} MiB |", (to - from) as f64 / took);
-        parts.push(took);
+        let a_second = (to - from) as f64 / took;
+        println!("| {from} to {to} | {took:.1} s | {a_second:.0} | {each:.1} ms | {resident:.0} MiB |");
+        parts.push(each);
     }
     parts
 }
@@ -134,24 +166,46 @@ async fn tenants(client: &kube::Client) {
     }
 }
 
-/// Ends when there are so many Applications. It watches: to list them all again and again would be the most of the work.
-fn deployed(client: &kube::Client, count: usize) -> tokio::task::JoinHandle<()> {
+/// How many Applications there are, from now on. It watches, and once for all that is measured: to list them all again and again would be
+/// the most of the work.
+fn applications(client: &kube::Client) -> watch::Receiver<usize> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("argoproj.io", "v1alpha1", "Application"));
     let applications: Api<PartialObjectMeta<DynamicObject>> =
         Api::namespaced_with(client.clone(), NAMESPACE, &resource);
+    let (tell, told) = watch::channel(0);
     tokio::spawn(async move {
         let mut seen: BTreeSet<String> = BTreeSet::new();
         // A server that has just begun does not serve the kind yet: it is asked again.
         let changes = watcher(applications, watcher::Config::default()).default_backoff().applied_objects();
         let mut changes = changes.filter_map(async |change| change.ok()).boxed();
-        let all = async {
-            while seen.len() < count {
-                let object = changes.next().await.unwrap();
-                seen.insert(object.metadata.name.unwrap());
+        while let Some(object) = changes.next().await {
+            seen.insert(object.metadata.name.unwrap());
+            if tell.send(seen.len()).is_err() {
+                return;
             }
-        };
-        tokio::time::timeout(PATIENCE, all).await.expect("all Applications are there");
-    })
+        }
+    });
+    told
+}
+
+/// Ends when there are so many Applications.
+async fn deployed(applications: &mut watch::Receiver<usize>, count: usize) {
+    let all = tokio::time::timeout(PATIENCE, applications.wait_for(|seen| *seen >= count)).await;
+    all.expect("all Applications are there in time").expect("somebody counts them");
+}
+
+/// Ends when a process has done whatever follows: it takes next to nothing of the processors any more.
+async fn at_rest(process: u32) {
+    let end = Instant::now() + PATIENCE;
+    let mut before = work::seconds_of(process);
+    while Instant::now() < end {
+        tokio::time::sleep(REST).await;
+        let now = work::seconds_of(process);
+        if now - before < REST.as_secs_f64() * AT_REST {
+            return;
+        }
+        before = now;
+    }
 }
 
 /// An API server and a database of their own, with the tenants' kinds.
@@ -199,13 +253,16 @@ impl Ground {
         let before = resident(roles);
         let work = Work::so_far(self).await;
         let begin = Instant::now();
-        let all = deployed(&self.client, count);
+        let mut all = applications(&self.client);
         let numbers = futures::stream::iter(0..count);
         numbers.for_each_concurrent(CREATE_AT_ONCE, |number| create(&self.client, number)).await;
         let created = begin.elapsed().as_secs_f64();
-        all.await.unwrap();
+        deployed(&mut all, count).await;
         let took = begin.elapsed().as_secs_f64();
         let each = Work::so_far(self).await.each(&work, count);
+        eprintln!(
+            "{name}: all after {took:.1} s ({created:.1} s to create them), {each}; now idle, for a minute or two"
+        );
         self.idle().await;
         let after = resident(roles);
         let asked = transactions(&self.postgres);
@@ -237,7 +294,7 @@ async fn bare(count: usize) -> f64 {
     tokio::time::sleep(SETTLE).await;
     let work = Work::so_far(&ground).await;
     let begin = Instant::now();
-    let all = deployed(&ground.client, count);
+    let mut all = applications(&ground.client);
     let both = async |number: usize| {
         create(&ground.client, number).await;
         let object = json!({
@@ -257,7 +314,7 @@ async fn bare(count: usize) -> f64 {
         api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
     };
     futures::stream::iter(0..count).for_each_concurrent(CREATE_AT_ONCE, both).await;
-    all.await.unwrap();
+    deployed(&mut all, count).await;
     let took = begin.elapsed().as_secs_f64();
     let each = Work::so_far(&ground).await.each(&work, count);
     let a_second = count as f64 / took;

@@ -84,6 +84,12 @@ fn seconds(ground: &Ground) -> BTreeMap<String, f64> {
     named
 }
 
+/// Seconds of processor time of a process; none of one that is gone.
+pub fn seconds_of(process: u32) -> f64 {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat(&text).map_or(0.0, |(.., taken)| taken)
+}
+
 /// The parent, the name, and the seconds of a process and of the children that it has waited for.
 fn stat(text: &str) -> Option<(u32, String, f64)> {
     let (before, after) = text.rsplit_once(") ")?;
