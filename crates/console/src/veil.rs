@@ -22,7 +22,7 @@ impl Veil {
 
     /// A text without secrets.
     pub fn text(&self, text: &str) -> String {
-        conceal_text(&self.0.scrub(text))
+        conceal_text(&self.0.scrub(text)).into_owned()
     }
 
     /// An object, or a part of one, without secrets.

@@ -7,7 +7,7 @@ use crate::moment::Moment;
 use crate::resource::ObjectKey;
 
 use super::disk::Disk;
-use super::record::{Contents, FORMAT, Record, Repeat, Stored};
+use super::record::{self, Contents, FORMAT, Record, Repeat, Stored};
 use super::segment::{Segment, Slot, Store, What};
 use super::{Bounds, Damage, Entry, JournalError, SEGMENTS, line};
 
@@ -88,15 +88,20 @@ impl Index {
 
     /// Writes records to the last segment, without objects it holds already.
     pub(super) fn append(&mut self, records: &[Record]) -> Result<(), JournalError> {
+        self.append_lines(records, &record::lines(records)?)
+    }
+
+    /// The same with their JSON, one for each.
+    pub(super) fn append_lines(&mut self, records: &[Record], lines: &[Vec<u8>]) -> Result<(), JournalError> {
         let Some(segment) = self.segments.back_mut() else { return Ok(()) };
         let (mut bytes, mut noted) = (Vec::new(), Vec::new());
-        for record in records {
+        for (record, json) in records.iter().zip(lines) {
             let known = |key: &ObjectKey, revision| segment.kept.contains(&(key.clone(), revision));
             if matches!(record, Record::Object(kept) if known(&kept.key, kept.revision)) {
                 continue;
             }
             let from = bytes.len();
-            line::push(&mut bytes, &serde_json::to_vec(record).map_err(JournalError::Encode)?);
+            line::push(&mut bytes, json);
             noted.push((record, segment.bytes + from as u64, bytes.len() - from));
         }
         segment.append(&bytes)?;

@@ -73,7 +73,7 @@ impl Quiet {
             return;
         }
         // Quiet runs behind a run that wrote are not like it: the first of them is written in full.
-        let Some(likeness) = likeness(decision).filter(|_| is_quiet(decision)) else { return };
+        let Some(likeness) = is_quiet(decision).then(|| likeness(decision)).flatten() else { return };
         let last = Last { id: decision.id, likeness, written: decision.started, repeat: None, kept: true };
         self.units.insert(decision.unit.clone(), last);
     }

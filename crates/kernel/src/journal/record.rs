@@ -13,6 +13,8 @@ use crate::plan::Act;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
 
+use super::JournalError;
+
 /// The format that is written. A reader refuses later ones.
 pub const FORMAT: u32 = 1;
 
@@ -124,19 +126,30 @@ impl Record {
     }
 }
 
-/// Makes the records of one entry fit: first without what was read, then without lists, then without bodies.
-pub(super) fn trim(records: &mut Vec<Record>, max_bytes: u64) {
+/// Records as JSON, one for each.
+pub(super) fn lines(records: &[Record]) -> Result<Vec<Vec<u8>>, JournalError> {
+    records.iter().map(|record| serde_json::to_vec(record).map_err(JournalError::Encode)).collect()
+}
+
+/// Makes the records of one entry fit: first without what was read, then without lists, then without bodies. Says whether that was
+/// needed; `written` is their JSON as they are.
+pub(super) fn trim(records: &mut Vec<Record>, written: &[Vec<u8>], max_bytes: u64) -> bool {
+    let sum = |sizes: &mut dyn Iterator<Item = usize>| -> u64 { sizes.map(|bytes| bytes as u64 + 10).sum() };
+    if sum(&mut written.iter().map(Vec::len)) <= max_bytes {
+        return false;
+    }
     let size = |records: &[Record]| -> u64 {
-        let one = |record| serde_json::to_vec(record).map_or(0, |json| json.len() as u64 + 10);
-        records.iter().map(one).sum()
+        let one = |record: &Record| serde_json::to_vec(record).map_or(0, |json| json.len());
+        sum(&mut records.iter().map(one))
     };
     let steps: [fn(&mut Vec<Record>); 3] = [strip_contents, |all| strip_reads(all), |all| strip_bodies(all)];
     for step in steps {
         if size(records) <= max_bytes {
-            return;
+            break;
         }
         step(records);
     }
+    true
 }
 
 fn each_stored(records: &mut [Record], change: impl Fn(&mut Stored)) {

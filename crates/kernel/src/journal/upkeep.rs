@@ -42,8 +42,11 @@ impl Journal {
             return Err(JournalError::ReadOnly);
         }
         self.index.make_room(self.disk.as_ref(), self.bounds, now)?;
-        record::trim(&mut records, self.bounds.segment_bytes());
-        self.index.append(&records)?;
+        let mut lines = record::lines(&records)?;
+        if record::trim(&mut records, &lines, self.bounds.segment_bytes()) {
+            lines = record::lines(&records)?;
+        }
+        self.index.append_lines(&records, &lines)?;
         let oldest = self.index.prune(self.bounds, now)?;
         self.quiet.forget_before(oldest);
         Ok(())

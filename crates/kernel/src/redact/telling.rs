@@ -1,5 +1,7 @@
 //! What holds a secret by its name, though nobody said that it does: fields, variables, arguments.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{HIDDEN, LAST_APPLIED, conceal_text, redact, redact_mutation};
@@ -22,6 +24,9 @@ const TELLING: [&str; 14] = [
     "connectionstring",
     "pwd",
 ];
+
+/// What such names end with, one or many.
+const LAST_LETTERS: &[u8] = b"sdentylg";
 
 /// What ends in `pass` is short for a password, but for these.
 const NO_PASSWORD: [&str; 3] = ["bypass", "compass", "surpass"];
@@ -69,6 +74,11 @@ pub fn conceal_mutation(mutation: &Mutation) -> Mutation {
 
 /// Whether a name says that a secret stands behind it.
 pub fn tells(name: &str) -> bool {
+    // Most names end otherwise than all of these, and are asked about for every field that is kept.
+    let last = name.bytes().rev().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
+    if !last.take(1).any(|byte| LAST_LETTERS.contains(&byte)) {
+        return false;
+    }
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let one = plain.strip_suffix('s').unwrap_or(&plain);
     let short = plain.ends_with("pass") && !NO_PASSWORD.iter().any(|word| plain.ends_with(word));
@@ -78,7 +88,11 @@ pub fn tells(name: &str) -> bool {
 /// Masks what looks like a secret, where it stands.
 pub(crate) fn conceal_in(value: &mut Value) {
     match value {
-        Value::String(text) => *text = conceal_text(text),
+        Value::String(text) => {
+            if let Cow::Owned(changed) = conceal_text(text) {
+                *text = changed;
+            }
+        }
         Value::Array(items) => conceal_items(items),
         Value::Object(fields) => conceal_fields(fields),
         _ => {}
