@@ -60,6 +60,8 @@ pub struct Ledger {
     asked: Arc<Asked>,
     readings: Arc<Readings>,
     commits: Arc<Commits>,
+    /// Whoever asks, connections are used by the runtime that made them.
+    runtime: tokio::runtime::Handle,
     told: String,
 }
 
@@ -94,9 +96,10 @@ impl Ledger {
         let told = address.to_string();
         let pool = Pool::connect(address).await.map_err(|source| LedgerError::Connect { to: told.clone(), source })?;
         let asked = Arc::default();
-        let readings = Readings::new(pool.clone(), Arc::clone(&asked));
+        let runtime = tokio::runtime::Handle::current();
+        let readings = Readings::new(pool.clone(), Arc::clone(&asked), runtime.clone());
         let (sealing, bell, commits) = (Arc::new(sealing), watch::Sender::new(0), Arc::default());
-        Ok(Ledger { pool, sealing, bell, asked, readings, commits, told })
+        Ok(Ledger { pool, sealing, bell, asked, readings, commits, runtime, told })
     }
 
     /// Where the database is, in words.

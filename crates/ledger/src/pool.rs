@@ -20,8 +20,10 @@ const MAX_SQLITE_CONNECTIONS: u32 = 4;
 /// How long a connection is waited for.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long those who come one after the other wait for each other, so that they ask PostgreSQL together.
-const POSTGRES_GATHER: Duration = Duration::from_millis(20);
+/// How long those who come one after the other wait for each other, so that they ask PostgreSQL together: so long for each that came
+/// to the last time, but no longer than the second.
+const POSTGRES_GATHER: Duration = Duration::from_millis(10);
+const POSTGRES_GATHER_MAX: Duration = Duration::from_millis(40);
 
 /// How long a writer waits for another one of the same file.
 const BUSY_DEADLINE: Duration = Duration::from_secs(10);
@@ -78,10 +80,14 @@ impl Pool {
         }
     }
 
-    /// The time between two readings, and between two commits. A statement costs PostgreSQL more than ten rows do, and SQLite not.
-    pub fn gather(&self) -> Duration {
+    /// The time between two readings, and between two commits, if so many came to the last. A statement costs PostgreSQL more than ten
+    /// rows do, and SQLite not.
+    pub fn gather(&self, came: usize) -> Duration {
         match self {
-            Pool::Postgres(_) => POSTGRES_GATHER,
+            Pool::Postgres(_) => {
+                let times = u32::try_from(came).unwrap_or(u32::MAX).max(1);
+                POSTGRES_GATHER.saturating_mul(times).min(POSTGRES_GATHER_MAX)
+            }
             Pool::Sqlite(_) => Duration::ZERO,
         }
     }

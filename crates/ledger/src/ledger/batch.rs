@@ -56,7 +56,7 @@ impl Commits {
         let rows = commit::prepare(changes)?;
         let (done, told) = oneshot::channel();
         if ledger.commits.push(Entry { changes: changes.to_vec(), rows, done }) {
-            tokio::spawn(Busy { ledger: ledger.clone(), is_over: false }.run());
+            ledger.runtime.spawn(Busy { ledger: ledger.clone(), is_over: false }.run());
         }
         let lost = || LedgerError::Query { act: "commit changes", source: Arc::new(sqlx::Error::WorkerCrashed) };
         told.await.unwrap_or_else(|_| Err(lost()))
@@ -91,9 +91,10 @@ struct Busy {
 impl Busy {
     async fn run(mut self) {
         loop {
-            let due = self.ledger.commits.pace.due(self.ledger.pool.gather());
+            let due = self.ledger.commits.pace.due(|came| self.ledger.pool.gather(came));
             sleep_until(due).await;
             let batch = self.ledger.commits.take();
+            self.ledger.commits.pace.came(batch.len());
             if batch.is_empty() {
                 self.is_over = true;
                 return;

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep_until;
 
@@ -49,6 +50,7 @@ pub(super) type Seat = mpsc::Sender<Wanted>;
 pub(super) struct Readings {
     pool: Pool,
     asked: Arc<Asked>,
+    runtime: Handle,
     pace: Pace,
     statements: Statements,
     state: Mutex<State>,
@@ -69,8 +71,9 @@ struct State {
 }
 
 impl Readings {
-    pub fn new(pool: Pool, asked: Arc<Asked>) -> Arc<Readings> {
-        Arc::new(Readings { pool, asked, pace: Pace::default(), statements: Mutex::default(), state: Mutex::default() })
+    pub fn new(pool: Pool, asked: Arc<Asked>, runtime: Handle) -> Arc<Readings> {
+        let (pace, statements, state) = (Pace::default(), Mutex::default(), Mutex::default());
+        Arc::new(Readings { pool, asked, runtime, pace, statements, state })
     }
 
     /// A place in a reading that begins after this was asked for.
@@ -96,7 +99,7 @@ impl Readings {
         state.open += 1;
         drop(state);
         let open = Open { readings: Arc::clone(self), has_begun: false };
-        tokio::spawn(open.serve());
+        self.runtime.spawn(open.serve());
     }
 
     fn statement(&self, shape: &Shape) -> Arc<Statement> {
@@ -124,7 +127,7 @@ struct Open {
 
 impl Open {
     async fn serve(mut self) {
-        let due = self.readings.pace.due(self.readings.pool.gather());
+        let due = self.readings.pace.due(|came| self.readings.pool.gather(came));
         sleep_until(due).await;
         self.readings.asked.transactions.fetch_add(1, Ordering::Relaxed);
         let begun = within("begin to read", self.readings.pool.begin(Intent::Read)).await;
@@ -153,6 +156,7 @@ impl Open {
         state.is_starting = false;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
+        self.readings.pace.came(waiting.len());
         self.has_begun = true;
         waiting
     }
