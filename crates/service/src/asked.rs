@@ -79,7 +79,7 @@ impl Asked {
     /// # Errors
     /// When it is something else.
     pub fn read(request: &Value) -> Result<Asked, ServiceError> {
-        Ok(serde_json::from_value(request.clone())?)
+        Ok(Asked::deserialize(request)?)
     }
 
     /// All that was read and that something may be decided by, in short: without when, and without what was told.

@@ -1,13 +1,23 @@
 //! The database as units use it: one view, one decision, one commit; and again if it was too late.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread::available_parallelism;
 
 use switchboard_ledger::{Change, Ledger, View};
+use tokio_util::task::LocalPoolHandle;
 
 use crate::error::{ServiceError, told};
 
 /// How often is decided anew on rows that others changed meanwhile. The unit is tried again later after that.
 const MAX_ATTEMPTS: u32 = 8;
+
+/// How many threads decide what rows are about, at the most. They wait for the database most of the time, and what is asked by one
+/// thread is asked together: half of the processors do more than all of them.
+const MAX_DESKS: usize = 4;
+
+fn desks() -> usize {
+    available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, MAX_DESKS))
+}
 
 /// Asked before and after every commit whether the process goes on: tests let it die there.
 pub type Gate = Arc<dyn Fn(When) -> bool + Send + Sync>;
@@ -26,13 +36,14 @@ pub enum When {
 pub struct Store {
     ledger: Ledger,
     runtime: tokio::runtime::Handle,
+    desks: Arc<OnceLock<LocalPoolHandle>>,
     gate: Option<Gate>,
 }
 
 impl Store {
     /// A database whose connections are served by this runtime.
     pub fn new(ledger: Ledger, runtime: tokio::runtime::Handle) -> Store {
-        Store { ledger, runtime, gate: None }
+        Store { ledger, runtime, desks: Arc::default(), gate: None }
     }
 
     /// With somebody who says when it is over.
@@ -46,12 +57,25 @@ impl Store {
         &self.ledger
     }
 
-    /// Waits for an answer on a thread that is nobody else's.
+    /// Waits for an answer on a thread that is nobody else's. What is asked on the way is asked by a thread that does so for many: this
+    /// one sleeps once, and not at every question.
     ///
     /// # Errors
     /// What went wrong, for people.
-    pub fn wait<T>(&self, work: impl Future<Output = Result<T, ServiceError>>) -> Result<T, String> {
-        self.runtime.block_on(work).map_err(|error| told(&error))
+    pub fn wait<T, W>(&self, work: impl FnOnce() -> W + Send + 'static) -> Result<T, String>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T, ServiceError>> + 'static,
+    {
+        let desks = self.desks.get_or_init(|| LocalPoolHandle::new(desks()));
+        match self.runtime.block_on(desks.spawn_pinned(work)) {
+            Ok(done) => done.map_err(|error| told(&error)),
+            Err(ended) => match ended.try_into_panic() {
+                // Whoever runs the unit tells of it.
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(told(&ServiceError::Stopped)),
+            },
+        }
     }
 
     /// Reads, decides, commits. Whatever `decide` read has not changed when its changes are made.

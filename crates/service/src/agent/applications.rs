@@ -1,6 +1,7 @@
 //! Units: Applications, whose status goes back, and whose edits by others are undone.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 const HELD_LOOK: Duration = Duration::from_secs(60);
 
 /// The operator of Applications.
+#[derive(Clone)]
 pub struct Applications(pub Agent);
 
 /// What a unit asks.
@@ -92,12 +94,12 @@ impl Outward for Applications {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let seen: Seen = serde_json::from_value(request.clone()).map_err(|error| error.to_string())?;
+        let seen = Seen::deserialize(request).map_err(|error| error.to_string())?;
         let print = seen.object.as_ref().and_then(Print::of);
         let known = self.0.memory().is_known(print.as_ref());
         let told = match known {
             Ok(()) => Told::default(),
-            Err(forgotten) => self.look(&seen, print, forgotten)?,
+            Err(forgotten) => self.look(seen, print, forgotten)?,
         };
         serde_json::to_value(told).map_err(|error| error.to_string())
     }
@@ -128,12 +130,14 @@ impl Outward for Applications {
 
 impl Applications {
     /// Asks the database. What an Application says that is as its row says is kept in mind.
-    fn look(&self, seen: &Seen, print: Option<Print>, forgotten: u64) -> Result<Told, String> {
-        let store = self.0.store();
-        let (plan, stands) = store.wait(store.settle(async |view| decide_on(&self.0, view, seen).await))?;
+    fn look(&self, seen: Seen, print: Option<Print>, forgotten: u64) -> Result<Told, String> {
+        let (agent, seen) = (self.0.clone(), Arc::new(seen));
+        let asked = Arc::clone(&seen);
+        let settled = async move || agent.store().settle(async |view| decide_on(&agent, view, &asked).await).await;
+        let (plan, stands) = self.0.store().wait(settled)?;
         if let Stands::Orphan(place, is_elsewhere) = stands {
             let grace = if is_elsewhere { Duration::ZERO } else { self.0.orphan_grace() };
-            return self.let_go(seen, &place, grace);
+            return self.let_go(&seen, &place, grace);
         }
         self.0.memory().is_no_orphan(&seen.namespace, &seen.name);
         if let Some(print) = print.filter(|_| matches!(stands, Stands::Right)) {

@@ -74,9 +74,9 @@ impl Outward for Belongings {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let told = self.agent.store().wait(async {
-            let seen: Seen = serde_json::from_value(request.clone())?;
-            self.agent.store().settle(async |view| wanted::decide_on(view, &seen, &self.agent).await).await
+        let (agent, seen) = (self.agent.clone(), Seen::deserialize(request).map_err(|error| error.to_string())?);
+        let told = self.agent.store().wait(async move || {
+            agent.store().settle(async |view| wanted::decide_on(view, &seen, &agent).await).await
         })?;
         serde_json::to_value(told).map_err(|error| error.to_string())
     }

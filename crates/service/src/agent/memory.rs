@@ -17,6 +17,9 @@ const MAX_SAID: usize = 50_000;
 /// Of how many Applications it is kept in mind since when no row knows them. Others go when these have.
 const MAX_ORPHANS: usize = 1_000;
 
+/// Of how many rows it is kept in mind when they were forgotten. Beyond that, whoever looked before has looked for nothing.
+const MAX_FORGOTTEN: usize = 10_000;
+
 /// What an Application says, in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Print {
@@ -49,6 +52,9 @@ pub(super) struct Memory {
     said: BTreeMap<String, Vec<u8>>,
     /// How often something was forgotten.
     forgotten: u64,
+    /// Which rows' Applications were, and when by that count; what is not here was last forgotten before `since`.
+    rows: BTreeMap<String, u64>,
+    since: u64,
     /// Since when no row knows an Application, by namespace and name.
     orphans: BTreeMap<(String, String), Moment>,
 }
@@ -60,9 +66,14 @@ impl Memory {
         known.map(|_| ()).ok_or(self.forgotten)
     }
 
-    /// An Application is as its row says, unless something was forgotten since that was looked at.
+    /// How often something was forgotten until now.
+    pub(super) fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// An Application is as its row says, unless that was forgotten since the row was looked at.
     pub(super) fn keep(&mut self, print: Print, forgotten: u64) {
-        if self.forgotten != forgotten {
+        if forgotten < self.since || self.rows.get(&print.row).is_some_and(|last| *last > forgotten) {
             return;
         }
         self.said.insert(print.row, print.digest);
@@ -75,12 +86,25 @@ impl Memory {
     pub(super) fn heard(&mut self, news: &[Signal]) {
         for signal in news {
             match signal {
-                Signal::Everything => self.said.clear(),
-                Signal::Changed { table, key } if table == "application" => drop(self.said.remove(key.as_str())),
-                Signal::Changed { .. } => continue,
+                Signal::Everything => self.forget_all(),
+                Signal::Changed { table, key } if table == "application" => self.forget(key),
+                Signal::Changed { .. } => {}
             }
-            self.forgotten += 1;
         }
+    }
+
+    fn forget(&mut self, row: &str) {
+        self.forgotten += 1;
+        self.said.remove(row);
+        self.rows.insert(row.to_string(), self.forgotten);
+        if self.rows.len() > MAX_FORGOTTEN {
+            (self.rows, self.since) = (BTreeMap::new(), self.forgotten);
+        }
+    }
+
+    fn forget_all(&mut self) {
+        self.forgotten += 1;
+        (self.said, self.rows, self.since) = (BTreeMap::new(), BTreeMap::new(), self.forgotten);
     }
 
     /// Since when no row knows this Application; none if too many others are looked at.
@@ -123,5 +147,25 @@ mod tests {
         assert!(memory.is_known(Some(&said("8:03", "Healthy"))).is_err());
         memory.keep(said("8:03", "Healthy"), before);
         assert!(memory.is_known(Some(&said("8:03", "Healthy"))).is_err(), "its row may have changed meanwhile");
+        let now = memory.forgotten();
+        memory.heard(&[Signal::Changed { table: "application".into(), key: "other".into() }]);
+        memory.keep(said("8:03", "Healthy"), now);
+        assert_eq!(memory.is_known(Some(&said("8:03", "Healthy"))), Ok(()), "what others say does not matter");
+        memory.heard(&[Signal::Everything]);
+        memory.keep(said("8:03", "Healthy"), now);
+        assert!(memory.is_known(Some(&said("8:03", "Healthy"))).is_err(), "anything may have changed meanwhile");
+    }
+
+    #[test]
+    fn of_more_rows_than_are_kept_in_mind_nothing_is_believed() {
+        let mut memory = Memory::default();
+        let before = memory.forgotten();
+        for row in 0..=MAX_FORGOTTEN {
+            memory.heard(&[Signal::Changed { table: "application".into(), key: format!("row-{row}") }]);
+        }
+        memory.keep(said("8:00", "Healthy"), before);
+        assert!(memory.is_known(Some(&said("8:00", "Healthy"))).is_err());
+        memory.keep(said("8:00", "Healthy"), memory.forgotten());
+        assert_eq!(memory.is_known(Some(&said("8:00", "Healthy"))), Ok(()));
     }
 }

@@ -16,13 +16,14 @@ use switchboard_gitops::flow::operation::{begin, finish};
 use switchboard_gitops::kinds;
 use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
 use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Mutation, Plan};
+use switchboard_kernel::plan::{Act, Mutation, Plan};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::{Outside, View};
 use switchboard_ledger::Change;
 use switchboard_ledger::ids::{OperationId, OperationState};
 use switchboard_ledger::rows::Operation;
 
+use super::memory::Print;
 use super::strays::{self, Grip};
 use super::{Agent, OPERATIONS_NAME};
 use crate::asked::{self, secret, stamp, text};
@@ -41,6 +42,7 @@ const OPEN_LOOK: Duration = Duration::from_secs(60);
 const MOVE_LOOK: Duration = Duration::from_millis(500);
 
 /// The operator of Operations.
+#[derive(Clone)]
 pub struct Operations(pub Agent);
 
 /// What a unit asks.
@@ -126,11 +128,16 @@ impl Outward for Operations {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        self.0.store().wait(async {
-            let ring: Ring = serde_json::from_value(request.clone())?;
+        let (this, ring) = (self.clone(), Ring::deserialize(request).map_err(|error| error.to_string())?);
+        // What is kept in mind needs no thread to ask for it.
+        let guessed = ring.live.is_none().then(|| self.0.guessed(&ring.operation)).flatten();
+        if let Some(names) = guessed {
+            return serde_json::to_value(Told::Look(names)).map_err(|error| error.to_string());
+        }
+        self.0.store().wait(async move || {
             let told = match &ring.live {
-                None => Told::Look(self.names(&ring).await?),
-                Some((live, names)) => self.work(&ring, live, names).await?,
+                None => Told::Look(this.names(&ring).await?),
+                Some((live, names)) => this.work(&ring, live, names).await?,
             };
             Ok(serde_json::to_value(told)?)
         })
@@ -198,9 +205,6 @@ async fn names_of(view: &mut switchboard_ledger::View, ring: &Ring) -> Result<Na
 
 impl Operations {
     async fn names(&self, ring: &Ring) -> Result<Names, ServiceError> {
-        if let Some(names) = self.0.guessed(&ring.operation) {
-            return Ok(names);
-        }
         let mut view = self.0.store().ledger().view().await?;
         let names = names_of(&mut view, ring).await?;
         view.end();
@@ -208,6 +212,7 @@ impl Operations {
     }
 
     async fn work(&self, ring: &Ring, live: &Live, looked_at: &Names) -> Result<Told, ServiceError> {
+        let forgotten = self.0.memory().forgotten();
         let decided = self.0.store().settle(async |view| {
             let names = names_of(view, ring).await?;
             if names != *looked_at {
@@ -219,7 +224,24 @@ impl Operations {
         let told = decided.await?;
         let goes_on = matches!(&told, Told::Plan(plan) if plan.again.is_some() || !plan.mutations.is_empty());
         self.0.guess(&ring.operation, goes_on.then(|| looked_at.clone()));
+        if let Told::Plan(plan) = &told {
+            self.made(plan, forgotten);
+        }
         Ok(told)
+    }
+
+    /// An Application that is about to be made as its row says need not be looked up when it is there and says the same.
+    fn made(&self, plan: &Plan, forgotten: u64) {
+        for mutation in &plan.mutations {
+            if let Act::Create(body) = &mutation.act
+                && mutation.resource == APPLICATIONS
+                && let Some(print) = Print::of(body)
+            {
+                let mut memory = self.0.memory();
+                memory.is_no_orphan(&mutation.namespace, &mutation.name);
+                memory.keep(print, forgotten);
+            }
+        }
     }
 
     async fn decide_on(

@@ -21,12 +21,13 @@ use switchboard_ledger::{Change, Key};
 use super::{Backend, CREDENTIALS_NAME, declared};
 use crate::asked::{Asked, secret, text};
 use crate::desk::Rest;
-use crate::error::ServiceError;
+use crate::error::{ServiceError, told};
 use crate::resources::{CREDENTIALS, SECRETS};
 use crate::writes::mutation;
 use crate::{ids, instance, rows};
 
 /// The operator of GitOpsDeploymentRepositoryCredentials.
+#[derive(Clone)]
 pub struct Credentials(pub Backend);
 
 impl Outward for Credentials {
@@ -39,7 +40,8 @@ impl Outward for Credentials {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async { self.answer(&Asked::read(request)?).await })?;
+        let (this, asked) = (self.clone(), Asked::read(request).map_err(|error| told(&error))?);
+        let plan = self.0.store().wait(async move || this.answer(&asked).await)?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 

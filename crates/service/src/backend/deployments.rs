@@ -1,6 +1,7 @@
 //! Units: GitOpsDeployments.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -31,6 +32,7 @@ use crate::{doorbell, ids, rows};
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The operator of GitOpsDeployments.
+#[derive(Clone)]
 pub struct Deployments(pub Backend);
 
 impl Outward for Deployments {
@@ -43,8 +45,9 @@ impl Outward for Deployments {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let asked = Asked::read(request).map_err(|error| told(&error))?;
-        let plan = self.0.store().wait(self.answer(&asked))?;
+        let (this, asked) = (self.clone(), Arc::new(Asked::read(request).map_err(|error| told(&error))?));
+        let question = Arc::clone(&asked);
+        let plan = self.0.store().wait(async move || this.answer(&question).await)?;
         self.0.0.failing.note(&asked, &plan);
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }

@@ -26,12 +26,13 @@ use switchboard_ledger::{Change, Key, Moment};
 use super::{Backend, ENVIRONMENTS_NAME, declared};
 use crate::asked::{Asked, secret, text};
 use crate::desk::{Desk, Rest};
-use crate::error::ServiceError;
+use crate::error::{ServiceError, told};
 use crate::resources::{ENVIRONMENTS, SECRETS};
 use crate::writes::mutation;
 use crate::{ids, rows};
 
 /// The operator of GitOpsDeploymentManagedEnvironments.
+#[derive(Clone)]
 pub struct Environments(pub Backend);
 
 impl Outward for Environments {
@@ -44,7 +45,8 @@ impl Outward for Environments {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async { self.answer(&Asked::read(request)?).await })?;
+        let (this, asked) = (self.clone(), Asked::read(request).map_err(|error| told(&error))?);
+        let plan = self.0.store().wait(async move || this.answer(&asked).await)?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 

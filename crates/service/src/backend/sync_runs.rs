@@ -17,7 +17,7 @@ use switchboard_ledger::{Change, Filter, Key};
 
 use super::{Backend, SYNC_RUNS_NAME, declared};
 use crate::asked::{Asked, text};
-use crate::error::ServiceError;
+use crate::error::{ServiceError, told};
 use crate::resources::{DEPLOYMENTS, SYNC_RUNS};
 use crate::writes::mutation;
 use crate::{doorbell, ids, rows};
@@ -30,6 +30,7 @@ const ASKED_AT_ONCE: usize = 500;
 const ANOTHER: &str = "another run to end";
 
 /// The operator of GitOpsDeploymentSyncRuns.
+#[derive(Clone)]
 pub struct SyncRuns(pub Backend);
 
 impl Outward for SyncRuns {
@@ -42,7 +43,8 @@ impl Outward for SyncRuns {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async { self.answer(&Asked::read(request)?).await })?;
+        let (this, asked) = (self.clone(), Asked::read(request).map_err(|error| told(&error))?);
+        let plan = self.0.store().wait(async move || this.answer(&asked).await)?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 

@@ -28,6 +28,7 @@ use crate::resources::{CREDENTIALS, DEPLOYMENTS, NAMESPACES};
 use crate::{ids, rows};
 
 /// The operator of namespaces.
+#[derive(Clone)]
 pub struct Tenants(pub Backend);
 
 #[derive(Serialize, Deserialize)]
@@ -71,7 +72,8 @@ impl Outward for Tenants {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async { self.answer(&serde_json::from_value(request.clone())?).await })?;
+        let (this, question) = (self.clone(), Question::deserialize(request).map_err(|error| error.to_string())?);
+        let plan = self.0.store().wait(async move || this.answer(&question).await)?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 

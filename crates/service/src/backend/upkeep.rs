@@ -36,6 +36,7 @@ const OTHERS_AFTER: Duration = Duration::from_secs(60 * 60);
 pub const UNIT: &str = "operations";
 
 /// The operator of all Operations.
+#[derive(Clone)]
 pub struct Upkeep(pub Backend);
 
 #[derive(Serialize, Deserialize)]
@@ -59,12 +60,13 @@ impl Outward for Upkeep {
     }
 
     fn reach(&self, request: &Value) -> Result<Value, String> {
-        let plan = self.0.store().wait(async {
-            let Question { now, stamp, instance } = serde_json::from_value(request.clone())?;
+        let (this, question) = (self.clone(), Question::deserialize(request).map_err(|error| error.to_string())?);
+        let plan = self.0.store().wait(async move || {
+            let Question { now, stamp, instance } = question;
             let now = asked::now(&now, &stamp)?.moment;
             match instance.map(EngineInstanceId::from) {
-                Some(instance) => self.ring(&instance, now).await,
-                None => self.0.store().settle(async |view| self.tidy(view, now).await).await,
+                Some(instance) => this.ring(&instance, now).await,
+                None => this.0.store().settle(async |view| this.tidy(view, now).await).await,
             }
         })?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
