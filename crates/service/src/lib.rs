@@ -28,6 +28,7 @@ pub mod limits;
 pub mod metrics;
 pub mod network;
 mod open;
+mod project;
 pub mod resources;
 pub mod rows;
 pub mod settings;

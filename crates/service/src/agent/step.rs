@@ -3,7 +3,7 @@
 use serde_json::Value;
 use switchboard_gitops::argo::{
     application::is_in_cluster, application_name, cluster_secret, credential_name, environment_name, new_namespace,
-    project, project_name, repository_secret, spec_field,
+    project_name, repository_secret, spec_field,
 };
 use switchboard_gitops::flow::agent::{self, Around, CUT, Step};
 use switchboard_gitops::flow::operation::removed;
@@ -13,14 +13,14 @@ use switchboard_ledger::ids::{
 };
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{
-    AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterAccess, ClusterCredentials, ClusterUser,
+    AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterAccess, ClusterCredentials,
     ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
 use switchboard_ledger::{Change, Filter, Key, Moment, View};
 
 use super::operations::{Live, Names};
 use crate::error::ServiceError;
-use crate::{instance, rows};
+use crate::{instance, project, rows};
 
 /// What is said of an Operation that asks for an Argo CD.
 const NO_PROVISIONING: &str =
@@ -181,7 +181,7 @@ async fn application(
         Some(owner) => {
             let is_about_project = owner.as_str() == row.resource_id;
             let looks = is_about_project || new_namespace::matters(wanted.as_ref(), live.project.as_ref());
-            project_of(view, owner, namespace, looks).await?
+            project::wanted(view, owner, namespace, looks).await?
         }
         None => None,
     };
@@ -281,36 +281,6 @@ pub(super) async fn is_elsewhere(
     used.extend(accesses.into_iter().map(|access| access.instance));
     used.extend(repositories(view, Some(user)).await?.into_iter().map(|row| row.instance));
     Ok(!used.is_empty() && !used.contains(from))
-}
-
-/// The project of a tenant as it should be; none for a tenant with nothing to deploy from or to. With `looks`, with the namespaces that
-/// its deployments ask for: that takes all of them.
-pub(super) async fn project_of(
-    view: &mut View,
-    user: &UserId,
-    namespace: &str,
-    looks: bool,
-) -> Result<Option<Value>, ServiceError> {
-    let of_user = Filter::all().is("clusteruser_id", user);
-    let (repositories, environments) = (view.list(&of_user).await?, view.list(&of_user).await?);
-    if repositories.is_empty() && environments.is_empty() {
-        return Ok(None);
-    }
-    let tenant: Option<ClusterUser> = view.get(&Key::from(user)).await?;
-    let own = match &tenant {
-        Some(tenant) => rows::own_environment(view, &Uid::from(tenant.user_name.as_str())).await?,
-        None => None,
-    };
-    // Only who deploys to its own namespace may: the name of a namespace of another cluster says nothing about this one.
-    let own: Vec<String> =
-        tenant.filter(|_| own.is_some()).and_then(|tenant| tenant.display_name).into_iter().collect();
-    let project = project::object(user, namespace, &repositories, &environments, &own);
-    let used = environments.iter().map(|row| &row.environment);
-    let applications: Vec<Application> = match looks && own.is_empty() && !environments.is_empty() {
-        true => view.list(&Filter::all().any("managed_environment_id", used)).await?,
-        false => Vec::new(),
-    };
-    Ok(Some(new_namespace::permitted(project, &applications)))
 }
 
 /// The Secret of an environment; none for one that is gone, and for a tenant's own namespace.

@@ -19,7 +19,7 @@ use switchboard_ledger::rows::{
 use switchboard_ledger::{Change, Filter, Key, Row, View};
 
 use super::belongings::{Seen, Told};
-use super::step::{cluster_secret, is_elsewhere, is_used_at, project_of};
+use super::step::{cluster_secret, is_elsewhere, is_used_at};
 use super::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
 use crate::error::ServiceError;
 use crate::{asked, ids, rows};
@@ -142,7 +142,7 @@ async fn known(
             if !accesses.iter().any(|access| access.instance == instance.id) {
                 return Ok(Known::Elsewhere);
             }
-            match project_of(view, user, namespace, true).await? {
+            match crate::project::wanted(view, user, namespace, true).await? {
                 // As every look at a tenant's project is asked for.
                 Some(wanted) => {
                     Known::Here(wanted, user.clone(), OperationResource::Application, user.as_str().to_string())

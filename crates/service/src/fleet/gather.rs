@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use switchboard_gitops::argo::{
-    self, API_VERSION, DATABASE_ID, application, cluster_secret, credential_name, environment_name, new_namespace,
-    project, project_name, repository_secret,
+    self, API_VERSION, DATABASE_ID, application, cluster_secret, credential_name, environment_name, project,
+    project_name, repository_secret,
 };
 use switchboard_gitops::fleet::moving::{Scene, is_held_by};
 use switchboard_gitops::repository::normalise;
 use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, MoveId, OperationResource, OperationState};
 use switchboard_ledger::rows::fleet::{Move, Placement};
 use switchboard_ledger::rows::{
-    Application, ApplicationOwner, ClusterAccess, ClusterCredentials, ClusterUser, EngineInstance,
-    KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
+    Application, ApplicationOwner, ClusterAccess, ClusterCredentials, EngineInstance, KubernetesToDatabase,
+    ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
 use switchboard_ledger::{Filter, Key, LedgerError, Moment, Row, View};
 
@@ -193,27 +193,8 @@ impl Fleet {
             .is("db_relation_key", row.environment.as_str());
         let is_own = !view.list::<KubernetesToDatabase>(&own).await?.is_empty();
         if self.isolated {
-            let of_user = of("clusteruser_id", &row.user);
-            let (repositories, environments) = (view.list(&of_user).await?, view.list(&of_user).await?);
-            let tenant: Option<ClusterUser> = view.get(&Key::from(&row.user)).await?;
-            let has_own = match &tenant {
-                Some(tenant) => {
-                    let filter = Filter::all()
-                        .is("kubernetes_resource_uid", tenant.user_name.as_str())
-                        .is("db_relation_type", KubernetesRelation::ManagedEnvironment);
-                    !view.list::<KubernetesToDatabase>(&filter).await?.is_empty()
-                }
-                None => false,
-            };
-            let own: Vec<String> =
-                tenant.filter(|_| has_own).and_then(|tenant| tenant.display_name).into_iter().collect();
-            let project = project::object(&row.user, namespace, &repositories, &environments, &own);
-            let used = environments.iter().map(|row| &row.environment);
-            let applications: Vec<Application> = match own.is_empty() && !environments.is_empty() {
-                true => view.list(&Filter::all().any("managed_environment_id", used)).await?,
-                false => Vec::new(),
-            };
-            needs.push(new_namespace::permitted(project, &applications));
+            // A tenant with nothing to deploy from or to has none at the source either.
+            needs.extend(crate::project::wanted(view, &row.user, namespace, true).await?);
         }
         needs.extend(credentials.iter().map(|row| repository_secret::object(row, namespace, self.isolated)));
         if !is_own {
