@@ -120,3 +120,51 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use switchboard_ledger::{Address, Sealing};
+
+    use super::*;
+
+    /// A database of its own, whose runtime goes on while somebody waits.
+    fn store(runtime: &tokio::runtime::Runtime) -> Store {
+        let address = Address::parse("sqlite::memory:").unwrap();
+        let ledger = runtime.block_on(Ledger::open(&address, Sealing::plain())).unwrap();
+        Store::new(ledger, runtime.handle().clone())
+    }
+
+    #[test]
+    fn a_panic_reaches_who_waits_and_nobody_else() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let store = store(&runtime);
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            store.wait(async || -> Result<(), ServiceError> { panic!("as a decision might") })
+        }));
+        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&"as a decision might"));
+        assert_eq!(store.wait(async || Ok(7)), Ok(7));
+    }
+
+    #[test]
+    fn many_wait_at_a_time_though_few_threads_ask() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let (store, all) = (store(&runtime), 3 * MAX_DESKS);
+        let here = Arc::new(tokio::sync::Barrier::new(all));
+        // Each waits for all the others: with a thread that served one at a time, nobody would come back.
+        let waiting: Vec<_> = (0..all)
+            .map(|_| {
+                let (store, here) = (store.clone(), Arc::clone(&here));
+                std::thread::spawn(move || {
+                    store.wait(async move || {
+                        here.wait().await;
+                        Ok(())
+                    })
+                })
+            })
+            .collect();
+        waiting.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), Ok(())));
+    }
+}

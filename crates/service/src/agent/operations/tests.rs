@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use serde_json::json;
 use switchboard_ledger::Moment;
 use switchboard_ledger::ids::OperationResource;
 use switchboard_ledger::rows::{ClusterUser, RepositoryCredentials};
@@ -49,4 +50,32 @@ async fn what_is_begun_is_looked_at_again_whatever_came_of_what_was_written() {
     assert_eq!((plan.mutations.len(), plan.again), (1, Some(OPEN_LOOK)), "{plan:?}");
     let begun: Operation = ledger.get(&"op".into()).await.unwrap().unwrap();
     assert_eq!(begun.state, OperationState::InProgress);
+}
+
+#[tokio::test]
+async fn an_application_that_was_just_made_is_not_looked_up() {
+    let (ledger, _) = ledger().await;
+    let operations = Operations(agent(&ledger));
+    let made = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+        "metadata": {"name": "web", "namespace": "argocd", "labels": {DATABASE_ID: "row"}},
+        "spec": {"project": "shop", "source": {"repoURL": "https://git.example/web", "path": "."}}});
+    let mut plan = Plan::in_order();
+    plan.push(Mutation::create(&APPLICATIONS, made.clone()).at(Place::Management));
+    let mut served = made;
+    served["metadata"]["uid"] = "u".into();
+    served["metadata"]["resourceVersion"] = "7".into();
+    served["metadata"]["generation"] = 1.into();
+    let is_known = |object: &Value| operations.0.memory().is_known(Print::of(object).as_ref()).is_ok();
+    let forgotten = operations.0.memory().forgotten();
+    assert!(!is_known(&served));
+    operations.made(&plan, forgotten);
+    assert!(is_known(&served));
+    let mut edited = served.clone();
+    edited["spec"]["project"] = "other".into();
+    assert!(!is_known(&edited));
+    let row = switchboard_ledger::Signal::Changed { table: "application".into(), key: "row".into() };
+    operations.0.memory().heard(&[row]);
+    assert!(!is_known(&served), "its row is another now");
+    operations.made(&plan, forgotten);
+    assert!(!is_known(&served), "what was decided on the row as it was says nothing");
 }
