@@ -84,10 +84,10 @@ fn seconds(ground: &Ground) -> BTreeMap<String, f64> {
     named
 }
 
-/// Seconds of processor time of a process; none of one that is gone.
+/// Seconds of processor time of a process.
 pub fn seconds_of(process: u32) -> f64 {
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat(&text).map_or(0.0, |(.., taken)| taken)
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).expect("the process is there");
+    stat(&text).expect("the kernel's own form").2
 }
 
 /// The parent, the name, and the seconds of a process and of the children that it has waited for.

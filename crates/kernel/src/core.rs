@@ -33,6 +33,7 @@ use crate::view::Refusal;
 use crate::wake::Wakes;
 
 pub(crate) use caught::decide_caught;
+pub use caught::decides_here;
 pub(crate) use given_up::{given_up, late, stuck};
 pub(crate) use secrecy::secrets_among;
 

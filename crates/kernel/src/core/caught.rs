@@ -14,12 +14,9 @@ thread_local! {
 
 static QUIET: Once = Once::new();
 
-/// Lets an operator decide; a panic becomes a failure with its message, and reading what is not known yet parks the run
-/// whatever the operator makes of it.
-///
-/// The usual report on stderr is left out: it cannot be told what secrets the message holds, and the failure is shown with
-/// them taken out.
-pub(crate) fn decide_caught(operator: &dyn Operator, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+/// From now on this thread decides for operators: a panic on it is told by whoever waits for it, with secrets taken out, and not reported
+/// as usual. For operators that have threads of their own decide.
+pub fn decides_here() {
     QUIET.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -29,6 +26,15 @@ pub(crate) fn decide_caught(operator: &dyn Operator, unit: &Unit, view: &View) -
         }));
     });
     DECIDING.set(true);
+}
+
+/// Lets an operator decide; a panic becomes a failure with its message, and reading what is not known yet parks the run
+/// whatever the operator makes of it.
+///
+/// The usual report on stderr is left out: it cannot be told what secrets the message holds, and the failure is shown with
+/// them taken out.
+pub(crate) fn decide_caught(operator: &dyn Operator, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    decides_here();
     let caught = panic::catch_unwind(AssertUnwindSafe(|| operator.decide(unit, view)));
     DECIDING.set(false);
     // Whoever goes on after that has decided on less than there is.

@@ -78,6 +78,10 @@ impl Commits {
         let mut state = self.state();
         let batch = take(&mut state.waiting);
         state.is_busy = !batch.is_empty();
+        if state.is_busy {
+            // Those who are left wait already: for them there is nothing to gather.
+            self.pace.came(if state.waiting.is_empty() { batch.len() } else { 1 });
+        }
         batch
     }
 }
@@ -94,7 +98,6 @@ impl Busy {
             let due = self.ledger.commits.pace.due(|came| self.ledger.pool.gather(came));
             sleep_until(due).await;
             let batch = self.ledger.commits.take();
-            self.ledger.commits.pace.came(batch.len());
             if batch.is_empty() {
                 self.is_over = true;
                 return;

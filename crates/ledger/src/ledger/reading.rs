@@ -172,9 +172,7 @@ impl Drop for Open {
             state.waiting.clear();
         }
         drop(state);
-        if tokio::runtime::Handle::try_current().is_ok() {
-            self.readings.start(1);
-        }
+        self.readings.start(1);
     }
 }
 

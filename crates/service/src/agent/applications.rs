@@ -27,6 +27,7 @@ use super::{APPLICATIONS_NAME, Agent};
 use crate::asked::{self, stamp, text};
 use crate::error::{ServiceError, told};
 use crate::resources::{APPLICATIONS, NAMESPACES};
+use crate::store::aside;
 use crate::writes::mutation;
 use crate::{ids, rows};
 
@@ -260,11 +261,14 @@ async fn said_of(
     said: &Value,
 ) -> Result<Option<Change>, ServiceError> {
     let before: Option<ApplicationState> = view.get(&Key::from(&row.id)).await?;
-    if before.and_then(|before| before.status).is_some_and(|before| status::is_told(&before, said)) {
-        return Ok(None);
-    }
-    let now = ApplicationState { application: row.id.clone(), status: Some(status::pack(said)?) };
-    Ok(Some(Change::put(&now)))
+    let before = before.and_then(|before| before.status);
+    let (size, said) = (before.as_ref().map_or(0, Vec::len), said.clone());
+    let packed = aside(size, move || match before.is_some_and(|before| status::is_told(&before, &said)) {
+        true => Ok(None),
+        false => status::pack(&said).map(Some),
+    });
+    let now = packed.await?.map(|status| ApplicationState { application: row.id.clone(), status: Some(status) });
+    Ok(now.as_ref().map(Change::put))
 }
 
 /// Asks for an Application to be as its row says, if it is not: edited, or gone.

@@ -15,7 +15,7 @@ use switchboard_ledger::rows::{Application, ApplicationOwner, Operation};
 use switchboard_ledger::{Filter, Key, Signal, View};
 use tokio::time::Instant;
 
-use super::{Agent, OPERATIONS_NAME, moved};
+use super::{APPLICATIONS_NAME, Agent, OPERATIONS_NAME, moved};
 use crate::error::{ServiceError, told};
 use crate::rows;
 
@@ -87,7 +87,10 @@ impl Agent {
 
     /// Says whether the kernel is still there.
     async fn heard(&self, news: &[Signal], handle: &Handle) -> Result<bool, ServiceError> {
-        self.memory().heard(news);
+        let unseen = self.memory().heard(news);
+        if !unseen.is_empty() && handle.tell(OperatorName::new(APPLICATIONS_NAME), unseen).await.is_err() {
+            return Ok(false);
+        }
         if !wake(handle, self.woken(news).await?).await {
             return Ok(false);
         }

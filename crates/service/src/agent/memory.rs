@@ -9,6 +9,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use switchboard_gitops::argo::{application, status};
 use switchboard_gitops::fleet::moving::is_held;
+use switchboard_kernel::operator::Unit;
 use switchboard_ledger::{Moment, Signal};
 
 /// Of how many Applications it is kept in mind what they said. Of others the database is asked at every comparison.
@@ -45,11 +46,18 @@ impl Print {
     }
 }
 
+/// What an Application said.
+struct Said {
+    digest: Vec<u8>,
+    /// Its unit, if it was to be made so and nobody has looked it up since.
+    made: Option<Unit>,
+}
+
 /// What is kept in mind.
 #[derive(Default)]
 pub(super) struct Memory {
     /// What Applications said that were as their rows say, by row.
-    said: BTreeMap<String, Vec<u8>>,
+    said: BTreeMap<String, Said>,
     /// How often something was forgotten.
     forgotten: u64,
     /// Which rows' Applications were, and when by that count; what is not here was last forgotten before `since`.
@@ -62,7 +70,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Whether an Application says what it said before. If not, with a number that says how often something was forgotten.
     pub(super) fn is_known(&self, print: Option<&Print>) -> Result<(), u64> {
-        let known = print.and_then(|print| self.said.get(&print.row).filter(|digest| **digest == print.digest));
+        let known = print.and_then(|print| self.said.get(&print.row).filter(|said| said.digest == print.digest));
         known.map(|_| ()).ok_or(self.forgotten)
     }
 
@@ -73,38 +81,54 @@ impl Memory {
 
     /// An Application is as its row says, unless that was forgotten since the row was looked at.
     pub(super) fn keep(&mut self, print: Print, forgotten: u64) {
+        self.believe(print, None, forgotten);
+    }
+
+    /// An Application is about to be made as its row says: when it is there, it need not be looked up.
+    pub(super) fn makes(&mut self, print: Print, unit: Unit, forgotten: u64) {
+        self.is_no_orphan(unit.namespace(), unit.name());
+        self.believe(print, Some(unit), forgotten);
+    }
+
+    fn believe(&mut self, print: Print, made: Option<Unit>, forgotten: u64) {
         if forgotten < self.since || self.rows.get(&print.row).is_some_and(|last| *last > forgotten) {
             return;
         }
-        self.said.insert(print.row, print.digest);
+        self.said.insert(print.row, Said { digest: print.digest, made });
         if self.said.len() > MAX_SAID {
             self.said.pop_first();
         }
     }
 
-    /// Rows changed: what their Applications said counts no longer.
-    pub(super) fn heard(&mut self, news: &[Signal]) {
+    /// Rows changed: what their Applications said counts no longer. Units of those that were made and never looked up are to be woken: one
+    /// may have come before its row was heard to be gone, and then nobody else looks.
+    #[must_use]
+    pub(super) fn heard(&mut self, news: &[Signal]) -> Vec<Unit> {
+        let mut unseen = Vec::new();
         for signal in news {
             match signal {
-                Signal::Everything => self.forget_all(),
-                Signal::Changed { table, key } if table == "application" => self.forget(key),
+                Signal::Everything => unseen.extend(self.forget_all()),
+                Signal::Changed { table, key } if table == "application" => unseen.extend(self.forget(key)),
                 Signal::Changed { .. } => {}
             }
         }
+        unseen
     }
 
-    fn forget(&mut self, row: &str) {
+    fn forget(&mut self, row: &str) -> Option<Unit> {
         self.forgotten += 1;
-        self.said.remove(row);
+        let said = self.said.remove(row);
         self.rows.insert(row.to_string(), self.forgotten);
         if self.rows.len() > MAX_FORGOTTEN {
             (self.rows, self.since) = (BTreeMap::new(), self.forgotten);
         }
+        said?.made
     }
 
-    fn forget_all(&mut self) {
+    fn forget_all(&mut self) -> Vec<Unit> {
         self.forgotten += 1;
-        (self.said, self.rows, self.since) = (BTreeMap::new(), BTreeMap::new(), self.forgotten);
+        (self.rows, self.since) = (BTreeMap::new(), self.forgotten);
+        std::mem::take(&mut self.said).into_values().filter_map(|said| said.made).collect()
     }
 
     /// Since when no row knows this Application; none if too many others are looked at.
@@ -141,17 +165,17 @@ mod tests {
         memory.keep(said("8:00", "Healthy"), before);
         assert_eq!(memory.is_known(Some(&said("8:03", "Healthy"))), Ok(()), "another time is no news");
         assert!(memory.is_known(Some(&said("8:03", "Degraded"))).is_err());
-        memory.heard(&[Signal::Changed { table: "application".into(), key: "other".into() }]);
+        let _ = memory.heard(&[Signal::Changed { table: "application".into(), key: "other".into() }]);
         assert_eq!(memory.is_known(Some(&said("8:03", "Healthy"))), Ok(()));
-        memory.heard(&[Signal::Changed { table: "application".into(), key: "row".into() }]);
+        let _ = memory.heard(&[Signal::Changed { table: "application".into(), key: "row".into() }]);
         assert!(memory.is_known(Some(&said("8:03", "Healthy"))).is_err());
         memory.keep(said("8:03", "Healthy"), before);
         assert!(memory.is_known(Some(&said("8:03", "Healthy"))).is_err(), "its row may have changed meanwhile");
         let now = memory.forgotten();
-        memory.heard(&[Signal::Changed { table: "application".into(), key: "other".into() }]);
+        let _ = memory.heard(&[Signal::Changed { table: "application".into(), key: "other".into() }]);
         memory.keep(said("8:03", "Healthy"), now);
         assert_eq!(memory.is_known(Some(&said("8:03", "Healthy"))), Ok(()), "what others say does not matter");
-        memory.heard(&[Signal::Everything]);
+        let _ = memory.heard(&[Signal::Everything]);
         memory.keep(said("8:03", "Healthy"), now);
         assert!(memory.is_known(Some(&said("8:03", "Healthy"))).is_err(), "anything may have changed meanwhile");
     }
@@ -161,11 +185,27 @@ mod tests {
         let mut memory = Memory::default();
         let before = memory.forgotten();
         for row in 0..=MAX_FORGOTTEN {
-            memory.heard(&[Signal::Changed { table: "application".into(), key: format!("row-{row}") }]);
+            let _ = memory.heard(&[Signal::Changed { table: "application".into(), key: format!("row-{row}") }]);
         }
         memory.keep(said("8:00", "Healthy"), before);
         assert!(memory.is_known(Some(&said("8:00", "Healthy"))).is_err());
         memory.keep(said("8:00", "Healthy"), memory.forgotten());
         assert_eq!(memory.is_known(Some(&said("8:00", "Healthy"))), Ok(()));
+    }
+
+    #[test]
+    fn what_was_made_and_never_looked_up_is_looked_at_when_its_row_changes() {
+        let mut memory = Memory::default();
+        let row = || [Signal::Changed { table: "application".into(), key: "row".into() }];
+        let unit = Unit::object("argocd", "web");
+        memory.makes(said("8:00", "Healthy"), unit.clone(), memory.forgotten());
+        assert_eq!(memory.is_known(Some(&said("8:00", "Healthy"))), Ok(()));
+        assert_eq!(memory.heard(&row()), std::slice::from_ref(&unit));
+        assert_eq!(memory.heard(&row()), []);
+        memory.makes(said("8:00", "Healthy"), unit.clone(), memory.forgotten());
+        assert_eq!(memory.heard(&[Signal::Everything]), std::slice::from_ref(&unit));
+        memory.makes(said("8:00", "Healthy"), unit, memory.forgotten());
+        memory.keep(said("8:00", "Healthy"), memory.forgotten());
+        assert_eq!(memory.heard(&row()), [], "it was looked up since");
     }
 }

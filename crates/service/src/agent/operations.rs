@@ -237,9 +237,8 @@ impl Operations {
                 && mutation.resource == APPLICATIONS
                 && let Some(print) = Print::of(body)
             {
-                let mut memory = self.0.memory();
-                memory.is_no_orphan(&mutation.namespace, &mutation.name);
-                memory.keep(print, forgotten);
+                let unit = Unit::object(&mutation.namespace, &mutation.name);
+                self.0.memory().makes(print, unit, forgotten);
             }
         }
     }

@@ -25,6 +25,7 @@ use crate::asked::{Asked, text};
 use crate::error::{ServiceError, told};
 use crate::instance::{self, Seat};
 use crate::resources::{DEPLOYMENTS, ENVIRONMENTS};
+use crate::store::aside;
 use crate::writes::mutation;
 use crate::{doorbell, ids, rows};
 
@@ -311,8 +312,8 @@ fn no_instance() -> EngineInstance {
 
 /// The tenant's name for the environment that Argo CD compared with.
 async fn compared(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<Option<String>, ServiceError> {
-    let packed = known.iter().find_map(|known| known.state.as_ref()?.status.as_deref());
-    let Some(said) = packed.and_then(|packed| status::unpack(packed).ok()) else { return Ok(None) };
+    let packed = known.iter().find_map(|known| known.state.as_ref()?.status.clone()).unwrap_or_default();
+    let Ok(said) = aside(packed.len(), move || status::unpack(&packed)).await else { return Ok(None) };
     match status::compared_environment(&said) {
         Some(id) => Ok(rows::name_of_environment(view, id).await?),
         None => Ok(None),

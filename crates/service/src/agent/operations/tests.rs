@@ -74,7 +74,7 @@ async fn an_application_that_was_just_made_is_not_looked_up() {
     edited["spec"]["project"] = "other".into();
     assert!(!is_known(&edited));
     let row = switchboard_ledger::Signal::Changed { table: "application".into(), key: "row".into() };
-    operations.0.memory().heard(&[row]);
+    assert_eq!(operations.0.memory().heard(&[row]), [Unit::object("argocd", "web")]);
     assert!(!is_known(&served), "its row is another now");
     operations.made(&plan, forgotten);
     assert!(!is_known(&served), "what was decided on the row as it was says nothing");
