@@ -10,9 +10,9 @@
 
 mod goals;
 mod original;
+mod progress;
 mod work;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -20,13 +20,12 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 use goals::Goals;
 use kube::api::{Api, DynamicObject, PostParams};
-use kube::core::{ApiResource, GroupVersionKind, PartialObjectMeta};
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::core::{ApiResource, GroupVersionKind};
+use progress::{applications, at_rest, deployed};
 use serde_json::json;
 use switchboard_ledger::server::Server;
 use switchboard_suite::process::{Up, binary};
 use switchboard_suite::real::Real;
-use tokio::sync::watch;
 use work::{Work, transactions};
 
 /// Tenants that share the deployments.
@@ -34,9 +33,6 @@ const TENANTS: usize = 20;
 
 /// Requests that create deployments at a time.
 const CREATE_AT_ONCE: usize = 16;
-
-/// How long until everything must be there.
-const PATIENCE: Duration = Duration::from_secs(900);
 
 /// How long nothing happens while questions are counted.
 const IDLE: Duration = Duration::from_secs(30);
@@ -49,10 +45,6 @@ const SETTLE: Duration = Duration::from_secs(10);
 
 /// How long nothing must have happened until it is called idle. PostgreSQL counts what a connection did up to ten seconds after it.
 const STILL: Duration = Duration::from_secs(25);
-
-/// How long is looked whether a process rests, and how much of a processor it may take then.
-const REST: Duration = Duration::from_secs(2);
-const AT_REST: f64 = 0.05;
 
 const DATABASE: &str = "gitops";
 const NAMESPACE: &str = "argocd-bench";
@@ -171,48 +163,6 @@ async fn tenants(client: &kube::Client) {
             json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": format!("tenant-{tenant}") } });
         namespaces.create(&PostParams::default(), &serde_json::from_value(namespace).unwrap()).await.unwrap();
     }
-}
-
-/// How many Applications there are, from now on. It watches, and once for all that is measured: to list them all again and again would be
-/// the most of the work.
-fn applications(client: &kube::Client) -> watch::Receiver<usize> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("argoproj.io", "v1alpha1", "Application"));
-    let applications: Api<PartialObjectMeta<DynamicObject>> =
-        Api::namespaced_with(client.clone(), NAMESPACE, &resource);
-    let (tell, told) = watch::channel(0);
-    tokio::spawn(async move {
-        let mut seen: BTreeSet<String> = BTreeSet::new();
-        // A server that has just begun does not serve the kind yet: it is asked again.
-        let changes = watcher(applications, watcher::Config::default()).default_backoff().applied_objects();
-        let mut changes = changes.filter_map(async |change| change.ok()).boxed();
-        // It ends with whoever wants to know.
-        while let Some(object) = tokio::select! { next = changes.next() => next, () = tell.closed() => None } {
-            seen.insert(object.metadata.name.unwrap());
-            let _ = tell.send(seen.len());
-        }
-    });
-    told
-}
-
-/// Ends when there are so many Applications.
-async fn deployed(applications: &mut watch::Receiver<usize>, count: usize) {
-    let all = tokio::time::timeout(PATIENCE, applications.wait_for(|seen| *seen >= count)).await;
-    all.expect("all Applications are there in time").expect("somebody counts them");
-}
-
-/// Ends when a process has done whatever follows: it takes next to nothing of the processors any more.
-async fn at_rest(process: u32) {
-    let end = Instant::now() + PATIENCE;
-    let mut before = work::seconds_of(process);
-    while Instant::now() < end {
-        tokio::time::sleep(REST).await;
-        let now = work::seconds_of(process);
-        if now - before < REST.as_secs_f64() * AT_REST {
-            return;
-        }
-        before = now;
-    }
-    panic!("it does not come to rest");
 }
 
 /// An API server and a database of their own, with the tenants' kinds.

@@ -21,8 +21,10 @@ const MAX_SQLITE_CONNECTIONS: u32 = 4;
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long those who come one after the other wait for each other, so that they ask PostgreSQL together: so long for each that came
-/// to the last time, but no longer than the second.
+/// last time, up to [`POSTGRES_GATHER_MAX`].
 const POSTGRES_GATHER: Duration = Duration::from_millis(10);
+
+/// The longest that is.
 const POSTGRES_GATHER_MAX: Duration = Duration::from_millis(40);
 
 /// How long a writer waits for another one of the same file.
