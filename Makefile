@@ -38,12 +38,12 @@ test: ## Run every test that needs nothing but this checkout
 	SWITCHBOARD_BIN="$(BINARY)" $(CARGO) test --workspace --no-fail-fast
 
 real: ## Build the real components the oracle suites compare with (cached)
-	@real/build >/dev/null
+	@tests/real/build >/dev/null
 
 test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm, client-go, text/template, PostgreSQL, Argo CD and Chromium
 	$(CARGO) test --workspace --no-run --test cli
 	$(CARGO) test --workspace --features $(REAL_FEATURES) --no-run $(addprefix --test ,$(REAL_LANE) $(REAL_OTHER_LANE) $(REAL_ALONE)) --lib
-	@bin="$$(real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin" SWITCHBOARD_BIN="$(BINARY)"; \
+	@bin="$$(tests/real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin" SWITCHBOARD_BIN="$(BINARY)"; \
 	  other=$$(mktemp); $(REAL_TEST) $(addprefix --test ,$(REAL_OTHER_LANE)) >"$$other" 2>&1 & beside=$$!; code=0; \
 	  $(REAL_TEST) $(addprefix --test ,$(REAL_LANE)) || code=$$?; \
 	  wait $$beside || code=$$?; cat "$$other"; rm "$$other"; \
@@ -51,36 +51,36 @@ test-real: real ## Run the suites against the real kube-apiserver, kubectl, helm
 	  $(REAL_TEST) --lib schema || code=$$?; exit $$code
 
 record: real ## Record the answers of the real kube-apiserver and of Go's text/template into the cases
-	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 \
+	PATH="$$(tests/real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(tests/real/build)" UPDATE=1 \
 	  $(CARGO) test -p switchboard-suite --features real --test conformance
-	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard-template --features real --test go --test sprig
+	SWITCHBOARD_REAL_BIN="$$(tests/real/build)" UPDATE=1 $(CARGO) test -p switchboard-template --features real --test go --test sprig
 
-record-charts: real ## Record the answers of the real Helm into crates/chart/tests
-	SWITCHBOARD_REAL_BIN="$$(real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli -- template:: validated:: small::
+record-charts: real ## Record the answers of the real Helm into helm/chart/tests
+	SWITCHBOARD_REAL_BIN="$$(tests/real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli -- template:: validated:: small::
 
 # Program and benches are built in one go: apart, they would have features, and so builds, of their own. A goal that is missed ends it with
 # an error, behind all tables.
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --features switchboard-suite/real --bin switchboard $(BENCHES)
-	@bin="$$(real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin"; code=0; \
+	@bin="$$(tests/real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin"; code=0; \
 	  $(CARGO) bench --workspace --features switchboard-suite/real --no-fail-fast $(BENCHES) || code=$$?; \
 	  $(CARGO) bench -p switchboard-template --features real --bench engine || code=$$?; exit $$code
 
 study: real ## Measure ten operators resident and hosted for STUDY_SECONDS each, and write docs/COST.md
 	$(CARGO) build --release --workspace --bin switchboard
 	$(CARGO) build --workspace --features switchboard-suite/real --example study
-	PATH="$$(real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(real/build)" SWITCHBOARD_BIN="$(CURDIR)/target/release/switchboard" \
+	PATH="$$(tests/real/build):$$PATH" SWITCHBOARD_REAL_BIN="$$(tests/real/build)" SWITCHBOARD_BIN="$(CURDIR)/target/release/switchboard" \
 	  STUDY_SECONDS=$(STUDY_SECONDS) target/debug/examples/study
 
 fuzz: real ## Fuzz every target for FUZZ_TIME seconds (nightly), and compare FUZZ_SEEDS random templates with Go, and charts with Helm
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	@cd fuzz && for target in $$(cargo +nightly fuzz list); do \
+	@cd tests/fuzz && for target in $$(cargo +nightly fuzz list); do \
 	  echo "== $$target"; mkdir -p corpus-work/$$target && cargo +nightly fuzz run $$target corpus-work/$$target corpus/$$target -- -max_total_time=$(FUZZ_TIME); done
 	@first=$$(date +%s)0000; echo "== templates $$first.. against Go's text/template"; \
-	  SWITCHBOARD_REAL_BIN="$$(real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS)))" \
+	  SWITCHBOARD_REAL_BIN="$$(tests/real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS)))" \
 	  $(CARGO) test -p switchboard-template --features real --test go random_templates
 	@first=$$(date +%s)0000; echo "== charts $$first.. against Helm's engine"; \
-	  SWITCHBOARD_REAL_BIN="$$(real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS) / 10))" \
+	  SWITCHBOARD_REAL_BIN="$$(tests/real/build)" SEEDS="$$first..$$((first + $(FUZZ_SEEDS) / 10))" \
 	  $(CARGO) test -p switchboard-chart --features real --test recorded random_charts
 
 fmt: ## Check the format
@@ -91,8 +91,8 @@ lint: ## Clippy, warnings denied
 
 deny: ## Licences, bans and, where the database can be reached, advisories
 	@test -x $(TOOLS)/bin/cargo-deny || $(CARGO) install --locked cargo-deny --version $(DENY_VERSION) --root $(TOOLS)
-	$(TOOLS)/bin/cargo-deny --workspace check licenses bans sources
-	@$(TOOLS)/bin/cargo-deny --workspace check advisories || { code=$$?; \
+	$(TOOLS)/bin/cargo-deny --config .config/deny.toml --workspace check licenses bans sources
+	@$(TOOLS)/bin/cargo-deny --config .config/deny.toml --workspace check advisories || { code=$$?; \
 	  $(TOOLS)/bin/cargo-deny fetch db >/dev/null 2>&1 && exit $$code; \
 	  echo "advisories: not checked, the advisory database cannot be reached from here"; }
 
@@ -101,7 +101,7 @@ ci: export CARGO_INCREMENTAL = 0
 ci: export CARGO_PROFILE_DEV_DEBUG = none
 # The real components are built meanwhile, in what the rest leaves of the machine; `test-real` waits for them.
 ci: ## Everything above that can fail, with the time of each stage
-	@nice -n 19 real/build >/dev/null 2>&1 & \
+	@nice -n 19 tests/real/build >/dev/null 2>&1 & \
 	total=$$SECONDS; for stage in fmt lint test test-real; do \
 	  begin=$$SECONDS; $(MAKE) --no-print-directory $$stage; \
 	  echo "== stage $$stage: $$((SECONDS - begin)) s"; done; \

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use switchboard_gather::discovery::Discovery;
 use switchboard_greeter::Greeter;
-use switchboard_guest::{Guest, Program};
+use switchboard_hosted::{Guest, Program};
 use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
 use switchboard_kernel::moment::Moment;
 use switchboard_kernel::operator::{Operator, Reaching, Unit};

@@ -1,5 +1,5 @@
 //! Public charts through the binary, with the answers of the real Helm. They lie beside the checkout, in `../shared/data`;
-//! what else is there is in `crates/chart/tests/recorded.rs`.
+//! what else is there is in `helm/chart/tests/recorded.rs`.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

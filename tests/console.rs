@@ -35,7 +35,7 @@ const PAGES: [(&str, &str, &str); 15] = [
 
 fn axe() -> String {
     let bin = switchboard_suite::tool::programs();
-    std::fs::read_to_string(bin.join("axe.min.js")).expect("axe-core is there: real/build fetches it")
+    std::fs::read_to_string(bin.join("axe.min.js")).expect("axe-core is there: tests/real/build fetches it")
 }
 
 fn images() -> PathBuf {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 type Target = (&'static str, fn(&[u8]));
 
-/// Each fuzz target's name and what it does with its input. A new target in fuzz/ gets a line here.
+/// Each fuzz target's name and what it does with its input. A new target in tests/fuzz/ gets a line here.
 const TARGETS: &[Target] = &[
     ("cel", switchboard_object::cel::fuzz),
     ("json", switchboard_object::fuzz::json),
@@ -17,7 +17,7 @@ const TARGETS: &[Target] = &[
 ];
 
 fn corpus() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus")
 }
 
 #[test]

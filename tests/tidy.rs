@@ -12,34 +12,37 @@ mod licences;
 /// Longest file of code, tests and data apart.
 const MAX_LINES: usize = 400;
 
-/// Which rooms may know which. Arrows point one way; dev-dependencies are free.
+/// The folders that are layers, lowest first. A crate uses crates of its own folder or of the folders before it.
+const LAYERS: &[&str] = &["kubernetes", "helm", "kernel", "hosting", "operators", "app"];
+
+/// The crates each crate may depend on, by folder. Arrows point downwards; dev-dependencies are free.
 const BORDERS: &[(&str, &[&str])] = &[
-    ("object", &[]),
-    ("cluster", &["object"]),
-    ("gather", &["object"]),
-    ("kernel", &["object", "gather"]),
-    ("probe", &["object", "cluster", "kernel"]),
-    ("template", &["object"]),
-    ("chart", &["object", "template"]),
-    ("plugs", &["object", "kernel", "template"]),
-    ("ledger", &[]),
-    ("gitops", &["object", "kernel", "git", "ledger"]),
-    ("git", &[]),
-    ("engine", &["object", "chart", "git", "kernel"]),
-    ("rest", &["object", "gitops", "ledger"]),
-    ("service", &["object", "kernel", "ledger", "gitops"]),
-    ("sandbox", &[]),
-    ("integrations", &["object", "chart", "kernel"]),
-    ("console", &["object", "kernel", "plugs", "integrations", "rest"]),
-    ("guest", &["object", "gather", "kernel", "sandbox"]),
+    ("kubernetes/object", &[]),
+    ("kubernetes/cluster", &["object"]),
+    ("helm/template", &["object"]),
+    ("helm/chart", &["object", "template"]),
+    ("kernel/kernel", &["object"]),
+    ("kernel/probe", &["object", "cluster", "kernel"]),
+    ("hosting/gather", &["object"]),
+    ("hosting/sandbox", &[]),
+    ("hosting/hosted", &["object", "gather", "kernel", "sandbox"]),
+    ("operators/plugs", &["object", "kernel", "template"]),
+    ("operators/integrations", &["object", "chart", "kernel"]),
+    ("operators/git", &[]),
+    ("operators/engine", &["object", "chart", "git", "kernel"]),
+    ("operators/ledger", &[]),
+    ("operators/gitops", &["object", "git", "ledger"]),
+    ("operators/service", &["object", "kernel", "ledger", "gitops"]),
+    ("app/rest", &["object", "gitops", "ledger"]),
+    ("app/console", &["object", "kernel", "plugs", "integrations", "rest"]),
     (
-        "cli",
+        "app/cli",
         &[
             "object",
             "cluster",
             "console",
             "gather",
-            "guest",
+            "hosted",
             "integrations",
             "kernel",
             "plugs",
@@ -101,27 +104,53 @@ fn none(breaches: Vec<String>, hint: &str) {
     assert!(breaches.is_empty(), "{}\nhint: {hint}", breaches.join("\n"));
 }
 
+/// Every crate as `folder/name`.
+fn crates() -> Vec<String> {
+    let named = |layer: &&str| {
+        let entries = fs::read_dir(root().join(layer)).unwrap().map(|e| e.unwrap());
+        let folders = entries.filter(|e| e.path().join("Cargo.toml").is_file());
+        folders.map(|e| format!("{layer}/{}", e.file_name().to_string_lossy())).collect::<Vec<_>>()
+    };
+    LAYERS.iter().flat_map(named).collect()
+}
+
+/// The crates of this workspace that a crate depends on.
+fn dependencies(krate: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(root().join(krate).join("Cargo.toml")).unwrap();
+    let table = manifest.split("[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
+    let ours = table.lines().filter_map(|line| line.strip_prefix("switchboard-")?.split(['.', ' ', '=']).next());
+    ours.map(str::to_string).collect()
+}
+
 #[test]
-fn rooms_know_only_the_rooms_they_may() {
+fn crates_depend_only_on_the_crates_they_may() {
     let mut breaches = Vec::new();
-    for entry in fs::read_dir(root().join("crates")).unwrap() {
-        let folder = entry.unwrap().path();
-        let room = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let Some((_, allowed)) = BORDERS.iter().find(|(name, _)| *name == room) else {
-            breaches.push(format!("crates/{room} has no row in BORDERS"));
+    for krate in crates() {
+        let Some((_, allowed)) = BORDERS.iter().find(|(name, _)| *name == krate) else {
+            breaches.push(format!("{krate} has no row in BORDERS"));
             continue;
         };
-        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
-        for line in dependencies.lines() {
-            if let Some(other) = line.strip_prefix("switchboard-").and_then(|l| l.split(['.', ' ', '=']).next())
-                && !allowed.contains(&other)
-            {
-                breaches.push(format!("crates/{room} uses {other}"));
+        let used = dependencies(&krate);
+        breaches.extend(used.iter().filter(|o| !allowed.contains(&o.as_str())).map(|o| format!("{krate} uses {o}")));
+        let unused = allowed.iter().filter(|o| !used.iter().any(|u| u == *o));
+        breaches.extend(unused.map(|o| format!("{krate} may use {o} and does not")));
+    }
+    none(breaches, "move the code to the crate it belongs to, or change BORDERS and the table in ARCHITECTURE.md");
+}
+
+#[test]
+fn arrows_point_downwards() {
+    let layer = |krate: &str| LAYERS.iter().position(|l| krate.starts_with(&format!("{l}/")));
+    let folder_of = |name: &str| BORDERS.iter().find(|(krate, _)| krate.ends_with(&format!("/{name}")));
+    let mut breaches = Vec::new();
+    for (krate, allowed) in BORDERS {
+        for other in allowed.iter().filter_map(|name| folder_of(name)) {
+            if layer(other.0) > layer(krate) {
+                breaches.push(format!("{krate} may use {}", other.0));
             }
         }
     }
-    none(breaches, "move the code to the room it belongs to, or change DESIGN's table in ARCHITECTURE.md and BORDERS");
+    none(breaches, "a folder knows only itself and the folders before it in LAYERS");
 }
 
 #[test]
@@ -143,8 +172,8 @@ fn modules_are_nouns_of_the_domain() {
 const SHELL: &[&str] = &["applier", "gate", "host", "journal", "listener", "watch"];
 
 fn decides(path: &Path) -> bool {
-    let Ok(module) = path.strip_prefix("crates/kernel/src") else {
-        return ["crates/gitops/src", "crates/object/src", "crates/template/src", "examples"]
+    let Ok(module) = path.strip_prefix("kernel/kernel/src") else {
+        return ["operators/gitops/src", "kubernetes/object/src", "helm/template/src", "examples"]
             .iter()
             .any(|pure| path.starts_with(pure));
     };
@@ -204,7 +233,7 @@ fn every_dependency_has_its_reason() {
 #[test]
 fn crates_take_their_dependencies_from_the_workspace() {
     let mut breaches = Vec::new();
-    for path in files().into_iter().filter(|p| p.starts_with("crates") && p.ends_with("Cargo.toml")) {
+    for path in files().into_iter().filter(|p| LAYERS.iter().any(|l| p.starts_with(l)) && p.ends_with("Cargo.toml")) {
         let text = fs::read_to_string(root().join(&path)).unwrap();
         for section in ["[dependencies]", "[dev-dependencies]", "[build-dependencies]"] {
             let body = text.split(section).nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
@@ -231,19 +260,18 @@ fn the_tree_speaks_of_no_machine() {
 }
 
 #[test]
-fn the_map_names_every_room() {
+fn the_map_names_every_crate() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let rooms = fs::read_dir(root().join("crates")).unwrap();
-    let names = rooms.map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
-    let breaches = names.filter(|n| !map.contains(&format!("`{n}`"))).collect();
-    none(breaches, "give the room its row in ARCHITECTURE.md");
+    let named = |krate: &String| map.contains(&format!("`{}`", krate.rsplit('/').next().unwrap()));
+    let breaches = crates().into_iter().filter(|krate| !named(krate)).collect();
+    none(breaches, "give the crate its row in ARCHITECTURE.md");
 }
 
 #[test]
 fn the_map_names_every_module_of_the_kernel() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let section = map.split("### `kernel`").nth(1).unwrap().split("\n## ").next().unwrap();
-    let lib = fs::read_to_string(root().join("crates/kernel/src/lib.rs")).unwrap();
+    let lib = fs::read_to_string(root().join("kernel/kernel/src/lib.rs")).unwrap();
     let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
     let breaches = modules.filter(|name| !section.contains(&format!("`{name}`"))).map(str::to_string).collect();
     none(breaches, "give the module its row under `kernel` in ARCHITECTURE.md");

@@ -70,7 +70,7 @@ impl System {
     async fn real(dir: tempfile::TempDir) -> Result<System, Failed> {
         let real = dir.path().to_owned();
         if !script("up", &real).status()?.success() || !script("down", &real).status()?.success() {
-            return Err("real/up failed".into());
+            return Err("tests/real/up failed".into());
         }
         let kubeconfig = real.join("kubeconfig");
         std::fs::remove_file(&kubeconfig)?;

@@ -9,7 +9,7 @@ use switchboard_gather::input::{Form, InputFolder};
 use switchboard_gather::must_gather::MustGather;
 use switchboard_gather::prune::prune;
 use switchboard_greeter::Greeter;
-use switchboard_kernel::contract::{Controllers, Once, Ran, input_resources, run_once};
+use switchboard_hosted::native::{Controllers, Once, Ran, input_resources, run_once};
 use switchboard_kernel::moment::Moment;
 use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};

@@ -25,7 +25,7 @@ impl GitServer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("`real/build` builds argocd");
+            .expect("`tests/real/build` builds argocd");
         let mut line = String::new();
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let listening: Value = serde_json::from_str(&line).expect("the git server says where it listens");

@@ -47,7 +47,7 @@ impl ArgoCd {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn();
-        self.process = Some(process.expect("`real/build` builds argocd"));
+        self.process = Some(process.expect("`tests/real/build` builds argocd"));
     }
 
     pub fn kill(&mut self) {

@@ -71,7 +71,7 @@ impl Stage {
                 .arg("--kubeconfig")
                 .arg(real.kubeconfig())
                 .args(["apply", "--server-side", "-f"])
-                .arg(std::fs::canonicalize(kinds).expect("`real/build` puts Argo CD's kinds there"))
+                .arg(std::fs::canonicalize(kinds).expect("`tests/real/build` puts Argo CD's kinds there"))
                 .arg("-f")
                 .arg(own),
         );

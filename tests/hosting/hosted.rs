@@ -14,7 +14,7 @@ use crate::ground::until;
 /// Nothing waits that need not.
 pub const QUICK: &str = "limits: {debounce: 0s, coolDown: 0s, resync: never, backoff: {first: 100ms, max: 500ms}}";
 
-/// The path of a program that `real/build` made.
+/// The path of a program that `tests/real/build` made.
 pub fn program(name: &str) -> PathBuf {
     tool::programs().join(name)
 }

@@ -6,6 +6,6 @@ const LISTED: usize = 21;
 #[test]
 fn every_defect_has_a_test_and_the_test_is_there() {
     let listed = (1..=LISTED).map(|number| number.to_string());
-    let folders = ["crates/integrations", "crates/cli", "tests"];
+    let folders = ["operators/integrations", "app/cli", "tests"];
     assert_eq!(switchboard_suite::defects::check("tests/integrations/defects.yaml", listed, &folders), Ok(()));
 }

@@ -22,8 +22,8 @@ pub enum RealError {
     /// A directory or process could not be made.
     #[error("could not run {0}")]
     Run(&'static str, #[source] std::io::Error),
-    /// `real/up` said no.
-    #[error("real/up failed: {0}")]
+    /// `tests/real/up` said no.
+    #[error("tests/real/up failed: {0}")]
     Up(String),
 }
 
@@ -76,11 +76,11 @@ impl Real {
     }
 
     fn up(self, flags: &str) -> Result<Real, RealError> {
-        let mut script = self.script("real/up");
+        let mut script = self.script("tests/real/up");
         if !flags.is_empty() {
             script.env("SWITCHBOARD_REAL_APISERVER_FLAGS", flags);
         }
-        let output = script.output().map_err(|e| RealError::Run("real/up", e))?;
+        let output = script.output().map_err(|e| RealError::Run("tests/real/up", e))?;
         if !output.status.success() {
             return Err(RealError::Up(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
@@ -174,8 +174,8 @@ impl Real {
 impl Drop for Real {
     fn drop(&mut self) {
         if self.own.is_some() {
-            // Nothing can be done about a failure here; the next `real/down` on that directory reports it.
-            let _ = self.script("real/down").status();
+            // Nothing can be done about a failure here; the next `tests/real/down` on that directory reports it.
+            let _ = self.script("tests/real/down").status();
         }
     }
 }

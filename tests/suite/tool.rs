@@ -27,15 +27,16 @@ pub struct Ran {
     pub err: String,
 }
 
-/// The directory that `real/build` filled.
+/// The directory that `tests/real/build` filled.
 pub fn programs() -> PathBuf {
-    let output = Command::new(real::workspace().join("real/build")).output().expect("real/build can be run");
-    assert!(output.status.success(), "real/build: {}", String::from_utf8_lossy(&output.stderr));
+    let output =
+        Command::new(real::workspace().join("tests/real/build")).output().expect("tests/real/build can be run");
+    assert!(output.status.success(), "tests/real/build: {}", String::from_utf8_lossy(&output.stderr));
     PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
 }
 
 impl Tool {
-    /// `name` of `real/build`, talking to the server of `kubeconfig`.
+    /// `name` of `tests/real/build`, talking to the server of `kubeconfig`.
     pub fn new(name: &str, kubeconfig: &Path, namespace: &str) -> Tool {
         Tool {
             program: programs().join(name),

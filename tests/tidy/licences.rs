@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{none, root};
 
-/// The strings of a list of deny.toml.
+/// The strings of a list of .config/deny.toml.
 fn listed(deny: &str, list: &str) -> Vec<String> {
     let body = deny.split(&format!("\n{list} = [")).nth(1).unwrap().split("\n]").next().unwrap();
     body.split('"').skip(1).step_by(2).map(str::to_string).collect()
@@ -50,7 +50,7 @@ fn one(words: &mut Words, allow: &[String]) -> bool {
 
 #[test]
 fn licences_and_sources_are_those_allowed() {
-    let deny = fs::read_to_string(root().join("deny.toml")).unwrap();
+    let deny = fs::read_to_string(root().join(".config/deny.toml")).unwrap();
     let allow = listed(&deny, "allow");
     let exceptions: Vec<&str> = deny.lines().filter_map(|l| l.split("crate = \"").nth(1)?.split('"').next()).collect();
     let metadata = Command::new(env!("CARGO"))
@@ -74,7 +74,7 @@ fn licences_and_sources_are_those_allowed() {
             breaches.push(format!("{name} is licensed under {licence}"));
         }
     }
-    none(breaches, "choose another crate, or allow it in deny.toml with its reason");
+    none(breaches, "choose another crate, or allow it in .config/deny.toml with its reason");
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! A native operator in the multi-operator contract: declared as resource lists, run once over a directory.
+//!
+//! ```text
+//! Declaration ─▶ input-resources, output-resources
+//! directory ─▶ view ─▶ Operator::decide, for each unit ─▶ plan ─▶ mutations, controller results
+//! ```
+//!
+//! An operator is one controller here, of its own name; its units are what it does in one run. Nothing is squashed, ordered or
+//! left out: as in the original, the directory says what was wanted, and who carries it out decides the rest.
+
+mod controllers;
+mod declared;
+mod directory;
+mod mutation;
+
+use std::sync::Arc;
+
+use switchboard_gather::contract::{ControllerError, ControllerResult, ControllerResults, ControllerStatus};
+use switchboard_gather::must_gather::{MustGather, ReadError};
+use switchboard_gather::mutation::Mutation;
+
+use switchboard_kernel::core::decide_caught;
+use switchboard_kernel::moment::Moment;
+use switchboard_kernel::operator::{Operator, Stop, Unit, Units};
+use switchboard_kernel::view::{Picture, View};
+
+pub use controllers::{Controllers, UnknownController};
+pub use declared::{input_resources, output_resources};
+
+use directory::Directory;
+
+/// What a panic's message begins with once it is caught.
+const PANICKED: &str = "panicked: ";
+
+/// How an operator is run once.
+#[derive(Clone, Debug)]
+pub struct Once {
+    /// The time it is told.
+    pub now: Moment,
+    /// Which controllers run.
+    pub controllers: Controllers,
+    /// Whether it may reach outside: `apply-configuration-live`.
+    pub live: bool,
+}
+
+/// What a run wants, and how it went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ran {
+    /// In the order the units named them; what is not declared is at no place.
+    pub mutations: Vec<Mutation>,
+    /// How the controller did.
+    pub results: ControllerResults,
+}
+
+/// Why an operator cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContractError {
+    /// A controller is asked for that there is none of.
+    #[error("could not choose the controllers")]
+    Controllers(#[source] UnknownController),
+    /// The directory has what it reads in another version.
+    #[error("could not read the operator's input")]
+    Input(#[source] ReadError),
+}
+
+/// Lets every unit of an operator decide on a directory.
+///
+/// # Errors
+/// When the controllers are not known or the input cannot be read. That an operator fails is in the results.
+pub fn run_once(operator: &dyn Operator, given: MustGather, how: &Once) -> Result<Ran, ContractError> {
+    run(operator, given, None, how)
+}
+
+/// The same with the user workload cluster as it is now in the place of what the directory says of it.
+///
+/// # Errors
+/// As [`run_once`].
+pub fn run_beside(
+    operator: &dyn Operator,
+    given: MustGather,
+    workload: MustGather,
+    how: &Once,
+) -> Result<Ran, ContractError> {
+    run(operator, given, Some(workload), how)
+}
+
+fn run(
+    operator: &dyn Operator,
+    given: MustGather,
+    workload: Option<MustGather>,
+    how: &Once,
+) -> Result<Ran, ContractError> {
+    let declaration = operator.declaration();
+    let enabled = how.controllers.enabled(&[operator.name()]).map_err(ContractError::Controllers)?;
+    let mut result = ControllerResult {
+        controller_name: operator.name().to_string(),
+        status: ControllerStatus::Skipped,
+        ..ControllerResult::default()
+    };
+    let mut ran = Ran::default();
+    if !enabled.is_empty() {
+        let readable = Arc::new(declaration.readable());
+        let directory = Directory::of(given, workload, &readable, how.live).map_err(ContractError::Input)?;
+        let topology = Arc::new(directory.topology());
+        let picture: Arc<dyn Picture> = Arc::new(directory);
+        let view = || View::new(picture.clone(), topology.clone(), readable.clone(), how.now);
+        result.status = ControllerStatus::Succeeded;
+        for unit in units(&declaration.units, &view()) {
+            let view = view();
+            let wanted = decide_caught(operator, &unit, &view).and_then(|plan| {
+                let made =
+                    plan.mutations.iter().map(|wanted| mutation::of(wanted, operator.name(), &declaration, &view));
+                made.collect::<Result<Vec<_>, _>>().map_err(Stop::failed)
+            });
+            match wanted {
+                Ok(mutations) => ran.mutations.extend(mutations),
+                Err(stop) => failed(&mut result, &unit, &stop),
+            }
+        }
+    }
+    ran.results.controller_results.push(result);
+    Ok(ran)
+}
+
+fn units(units: &Units, view: &View) -> Vec<Unit> {
+    match units {
+        Units::Whole => vec![Unit::Whole],
+        Units::Given(units) => units.iter().cloned().collect(),
+        Units::Each { place, resource, selection } => {
+            // What cannot be listed has no units: the directory answers every list.
+            let found = view.at(*place).list(resource, selection).unwrap_or_default();
+            found.iter().map(|object| Unit::object(&object.key.namespace, &object.key.name)).collect()
+        }
+    }
+}
+
+fn failed(result: &mut ControllerResult, unit: &Unit, stop: &Stop) {
+    let text = stop.to_string();
+    let about = |message: &str| match unit {
+        Unit::Whole => message.to_string(),
+        Unit::Object { .. } => format!("{unit}: {message}"),
+    };
+    match text.strip_prefix(PANICKED) {
+        Some(message) => {
+            result.status = ControllerStatus::Panicked;
+            result.panic_stack = about(message);
+        }
+        None => {
+            if result.status != ControllerStatus::Panicked {
+                result.status = ControllerStatus::Failed;
+            }
+            result.errors.push(ControllerError { message: about(&text) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

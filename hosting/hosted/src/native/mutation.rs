@@ -1,0 +1,106 @@
+//! A planned write as a mutation of the contract.
+
+use serde_json::{Value, json};
+use switchboard_gather::mutation::{self, Action, Mutation};
+
+use super::declared::type_of;
+use switchboard_kernel::operator::Declaration;
+use switchboard_kernel::place::Place;
+use switchboard_kernel::plan::{Act, Expect, Mutation as Wanted, PatchForm};
+use switchboard_kernel::view::View;
+
+/// The mutation, at the place it is for; at none when the operator does not declare it.
+pub(super) fn of(wanted: &Wanted, operator: &str, declaration: &Declaration, view: &View) -> Result<Mutation, String> {
+    let place = if declared(wanted, declaration) { place(wanted.place) } else { mutation::Place::Unspecified };
+    let of = type_of(&wanted.resource);
+    let manager = wanted.field_manager.as_deref().unwrap_or(operator);
+    let named = (wanted.namespace.as_str(), wanted.name.as_str());
+    let status = wanted.subresource.as_deref() == Some("status");
+    let twin = |plain: Action, of_status: Action| if status { of_status } else { plain };
+    let mut options = json!({"fieldManager": manager});
+    if let Some(how) = &wanted.field_validation {
+        options["fieldValidation"] = how.as_str().into();
+    }
+    let made = match &wanted.act {
+        Act::Create(_) | Act::Delete { .. } if wanted.subresource.is_some() => {
+            return Err(format!("could not write down `{wanted}`: a subresource is neither created nor deleted"));
+        }
+        Act::Create(body) => Mutation::object(place, Action::Create, &of, body),
+        Act::Update(body) => Mutation::object(place, twin(Action::Update, Action::UpdateStatus), &of, body),
+        Act::Apply { body, force } => {
+            if *force {
+                options["force"] = true.into();
+            }
+            Mutation::object(place, twin(Action::Apply, Action::ApplyStatus), &of, body)
+        }
+        Act::Patch { form, body } => {
+            let action = twin(Action::Patch, Action::PatchStatus);
+            Mutation::patch(place, action, &of, named, media_type(*form), body.to_string().as_bytes())
+                .map_err(|error| format!("could not write down `{wanted}`: {error}"))?
+        }
+        Act::Delete { propagation } => {
+            options = Value::Null;
+            let mut body = json!({"apiVersion": of.api_version(), "kind": "DeleteOptions"});
+            if let Some(propagation) = propagation {
+                body["propagationPolicy"] = propagation.as_str().into();
+            }
+            if let Some(expected) = expected(wanted, view) {
+                body["preconditions"] = expected;
+            }
+            wanted.terms.write(&mut body, &Expect::Anything);
+            Mutation::delete(place, &of, named, &body)
+        }
+    };
+    let other = wanted.subresource.as_deref().filter(|_| !status).unwrap_or_default();
+    Ok(made.with_options(&options).by(operator).on(other))
+}
+
+fn place(place: Place) -> mutation::Place {
+    match place {
+        Place::Configuration => mutation::Place::Configuration,
+        Place::Management => mutation::Place::Management,
+        Place::UserWorkload => mutation::Place::UserWorkload,
+    }
+}
+
+fn declared(wanted: &Wanted, declaration: &Declaration) -> bool {
+    declaration.outputs.iter().any(|output| {
+        output.place == wanted.place
+            && output.is_of(&wanted.resource)
+            && output.namespace.as_deref().is_none_or(|namespace| namespace == wanted.namespace)
+            && output.name.as_deref().is_none_or(|name| name == wanted.name)
+    })
+}
+
+fn media_type(form: PatchForm) -> &'static str {
+    match form {
+        PatchForm::Json => "application/json-patch+json",
+        PatchForm::Merge => "application/merge-patch+json",
+        PatchForm::Strategic => "application/strategic-merge-patch+json",
+    }
+}
+
+/// What must still hold of an object that is deleted. Updates carry their `resourceVersion` in the body.
+fn expected(wanted: &Wanted, view: &View) -> Option<Value> {
+    match &wanted.expect {
+        Expect::Anything => None,
+        Expect::Exactly { uid, revision } => Some(json!({"uid": uid, "resourceVersion": revision.to_string()})),
+        Expect::Seen => {
+            // Reading it again is no new read: it counts only when the operator did.
+            let reads = view.reads();
+            let seen = |key: &&switchboard_kernel::resource::ObjectKey| {
+                *key.table.resource == wanted.resource
+                    && *key.namespace == *wanted.namespace
+                    && *key.name == *wanted.name
+            };
+            let revision = (*reads.gets.get(reads.gets.keys().find(seen)?)?)?;
+            let object = view.at(wanted.place).get(&wanted.resource, &wanted.namespace, &wanted.name).ok()??;
+            let uid = object.value()["metadata"]["uid"].clone();
+            let mut expected = json!({"resourceVersion": revision.to_string()});
+            if uid.is_string() {
+                expected["uid"] = uid;
+            }
+            Some(expected)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Runs the original integrations-manager over examples/integrations and writes what it made to examples/integrations/expected.
+
+usage: tests/real/integrations.py ORIGINAL SERVER [CASE...]
+
+ORIGINAL  a folder of qontract-reconcile whose requirements this Python has
+SERVER    the address of a qontract-server that serves the data without data/integrations/beyond: http://127.0.0.1:4000
+
+The program `helm` must be on the PATH, and `oc`, of which only `oc process --local` is asked. The original's own code makes
+the values, the parameters, the objects, their annotations and their hashes; of what it would ask elsewhere, the commit of
+an image's ref is answered from expected/cases.json. A case is what a manager is started with: flags and environment.
+"""
+import json
+import os
+import pathlib
+import sys
+
+original, server = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2].rstrip("/")
+expected = pathlib.Path(__file__).resolve().parent.parent / "examples" / "integrations" / "expected"
+cases = json.loads((expected / "cases.json").read_text())
+wanted = sys.argv[3:] or list(cases)
+
+sys.path[:0] = [str(original), str(original / "qontract_utils"), str(original / "qontract_api_client")]
+os.chdir(original)  # where the original finds its chart
+
+from reconcile import integrations_manager as manager  # noqa: E402
+from reconcile import queries  # noqa: E402
+from reconcile.gql_definitions.integrations import integrations  # noqa: E402
+from reconcile.utils import gql  # noqa: E402
+from reconcile.utils.runtime import sharding  # noqa: E402
+from reconcile.utils.runtime.meta import IntegrationMeta  # noqa: E402
+
+UPDATE = "qontract.update"  # the one annotation that is a time
+KEPT = ("PATH", "HOME", "TMPDIR", "LANG")  # what the programs themselves need of our environment
+
+
+def meta():
+    """The options of every integration, as the original's command line has them."""
+    from reconcile.cli import get_integration_cli_meta
+
+    return get_integration_cli_meta()
+
+
+def write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
+def strategies():
+    kinds = (
+        sharding.StaticShardingStrategy,
+        sharding.AWSAccountShardingStrategy,
+        sharding.OpenshiftClusterShardingStrategy,
+        sharding.OCMOrganizationShardingStrategy,
+    )
+    return {kind.IDENTIFIER: kind() for kind in kinds}
+
+
+def run(case, shards):
+    """What `run` of the original does up to its first question to a cluster."""
+    found = integrations.query(query_func=gql.get_api().query).integrations or []
+    found = manager.filter_integrations(found, case.get("upstream"))
+    upstream = case.get("upstream") or manager.UPSTREAM_DEFAULT
+    image = case.get("image") or manager.IMAGE_DEFAULT
+    for one in manager.collect_integrations_environment(found, case.get("environment"), shards):
+        rendered = manager.helm.template(manager.build_helm_values(one.integration_specs))
+        parameters = manager.collect_parameters(
+            rendered, one.namespace.environment, upstream, image, case.get("imageTagFromRef")
+        )
+        resources = manager.construct_oc_resources(one, upstream, image, case.get("imageTagFromRef"))
+        yield one, parameters, resources
+
+
+def answer(name, case, shards):
+    namespaces = []
+    for one, parameters, resources in run(case, shards):
+        place = one.namespace
+        objects, index = [], []
+        for resource in resources:
+            body = resource.annotate().body
+            del body["metadata"]["annotations"][UPDATE]
+            objects.append(body)
+            index.append([resource.kind, resource.name, resource.sha256sum()])
+        namespaces.append({
+            "path": place.path,
+            "cluster": place.cluster.name,
+            "namespace": place.name,
+            "environment": place.environment.name,
+            "values": json.loads(json.dumps(manager.build_helm_values(one.integration_specs), default=vars)),
+            # As they are handed over: `oc process NAME=VALUE`.
+            "parameters": {key: f"{value}" for key, value in parameters.items()},
+            "objects": index,
+        })
+        if case.get("whole"):
+            write(expected / name / place.cluster.name / f"{place.name}.json", objects)
+    write(expected / f"{name}.json", {"namespaces": namespaces})
+    print(name, sum(len(n["objects"]) for n in namespaces), "objects", file=sys.stderr)
+
+
+gql.init(f"{server}/graphql")
+known = {name: IntegrationMeta(**data) if isinstance(data, dict) else data for name, data in meta().items()}
+for name in wanted:
+    case = cases[name]
+    kept = {key: os.environ[key] for key in KEPT if key in os.environ}
+    os.environ.clear()
+    os.environ.update(kept | case.get("env", {}))
+    length = queries.get_app_interface_settings()["hashLength"]
+    manager.get_image_tag_from_ref = lambda ref, upstream: case["refs"][f"{upstream}@{ref}"][:length]
+    answer(name, case, sharding.IntegrationShardManager(strategies(), known))
